@@ -66,7 +66,11 @@ SEEN unsigned long takes(const char *ignored, int sign, unsigned long turns);
 SEEN unsigned long takes(const char *ignored, int sign, unsigned long turns) {
     unsigned long sum = 0;
     for (unsigned long t = 0; t < turns; t++)
+#ifdef __x86_64__
         __asm__ volatile("imul $3, %0, %0; add $1, %0" : "+r"(sum));
+#else
+        __asm__ volatile("add %0, %0, %0, lsl #1; add %0, %0, #1" : "+r"(sum));
+#endif
     __asm__ volatile("" ::"r"(ignored), "r"(sign));
     return sum;
 }
