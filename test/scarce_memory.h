@@ -91,6 +91,12 @@ char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t length);
 int __wrap_asprintf(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The heap of spex's own threads, where it is linked. */
+__attribute__((weak)) void *__real_spex_heap_take(size_t bytes);
+__attribute__((weak)) void __real_spex_heap_give(void *memory);
+void *__wrap_spex_heap_take(size_t bytes);
+void __wrap_spex_heap_give(void *memory);
+
 /* What the allocator gives beyond the size is not 0, which a reader beyond the end would take for
  * nothing; as doubles it is above 0. */
 static void *scarce_marked(void *memory, size_t size) {
@@ -145,6 +151,15 @@ int __wrap_asprintf(char **text, const char *format, ...) {
     if (length >= 0)
         scarce_hold(*text);
     return length;
+}
+
+void *__wrap_spex_heap_take(size_t bytes) {
+    return scarce_fails() ? NULL : scarce_hold(__real_spex_heap_take(bytes));
+}
+
+void __wrap_spex_heap_give(void *memory) {
+    scarce_release(memory);
+    __real_spex_heap_give(memory);
 }
 
 /* Calls `attempt` once for each allocation that it makes, which fails. It may do without: returns

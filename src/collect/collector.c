@@ -15,6 +15,7 @@
 #include <spex/ticks.h>
 
 #include "base/clock.h"
+#include "base/memory/memory.h"
 #include "base/service_thread.h"
 #include "collect/decode.h"
 #include "collect/sinks.h"
@@ -302,8 +303,8 @@ uint64_t spex_collectors_cpu_ns(void) {
 static void buffers_free(void) {
     for (unsigned c = 0; c < SPEX_MAX_COLLECTORS; c++) {
         struct collector *self = &collectors.threads[c];
-        free(self->records);
-        free(self->scratch);
+        spex_free(self->records);
+        spex_free(self->scratch);
         self->records = NULL;
         self->scratch = NULL;
         self->watermark = 0;
@@ -317,8 +318,8 @@ static int buffers_allocate(unsigned threads, unsigned batch) {
     for (unsigned c = 0; c < threads; c++) {
         struct collector *self = &collectors.threads[c];
         self->number = c;
-        self->records = malloc(batch * sizeof(*self->records));
-        self->scratch = malloc(batch * SPEX_RECORD_WORDS_MAX * sizeof(*self->scratch));
+        self->records = spex_malloc(batch * sizeof(*self->records));
+        self->scratch = spex_malloc(batch * SPEX_RECORD_WORDS_MAX * sizeof(*self->scratch));
         if (!self->records || !self->scratch) {
             buffers_free();
             return -ENOMEM;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/memory/memory.h"
 #include "ring/record_unpack.h"
 #include "ring/rings.h"
 #include "site/registry.h"
@@ -27,12 +28,12 @@ static struct ring_loss *losses;
 
 int spex_decode_prepare(void) {
     if (!losses)
-        losses = calloc(spex_rings_count(), sizeof(*losses));
+        losses = spex_calloc(spex_rings_count(), sizeof(*losses));
     return losses ? 0 : -ENOMEM;
 }
 
 void spex_decode_fork_child(void) {
-    free(losses);
+    spex_free(losses);
     losses = NULL;
 }
 

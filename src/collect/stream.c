@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/lock.h"
+#include "base/memory/memory.h"
 #include "collect/dump_request.h"
 #include "collect/sent.h"
 #include "probe/threads.h"
@@ -401,8 +402,8 @@ SPEX_COLD static void stream_finish(struct spex_sink *sink) {
         frame_send_mended(stream, &header, NULL, 0);
     reader_close(stream);
     attached_forget(stream);
-    free(stream->path);
-    free(stream);
+    spex_free(stream->path);
+    spex_free(stream);
 }
 
 /* Whether somebody has the other end of a socket. A stream that sends nothing does not notice
@@ -436,7 +437,7 @@ SPEX_COLD static void stream_abandon(struct spex_sink *sink) {
 
 /* A stream without a socket. NULL: no memory. */
 static struct stream *stream_make(unsigned collectors) {
-    struct stream *stream = calloc(1, sizeof(*stream));
+    struct stream *stream = spex_calloc(1, sizeof(*stream));
     if (!stream)
         return NULL;
     spex_lock_reset(&stream->lock);
@@ -468,7 +469,7 @@ SPEX_COLD int spex_stream_open(const char *path, const struct spex_descriptor *h
     socket_prepare(stream);
     /* Who measures the program takes one connection. Without memory there is no other one. */
     stream->begun = spex_ticks();
-    stream->path = dumps ? strdup(path) : NULL;
+    stream->path = dumps ? spex_strdup(path) : NULL;
     stream->handover = *handover;
     /* The command that started the program measures it, and ends it when it has enough. A recorder
      * keeps what comes. */

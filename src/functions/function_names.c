@@ -3,6 +3,7 @@
  * the C++ library of the program, if it has one, and reduced to the qualified name. */
 #define _GNU_SOURCE
 #include "functions/function_names.h"
+#include "base/memory/memory.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -87,7 +88,7 @@ static void make_choosable(char *name) {
  * version of a symbol). */
 void spex_function_name(const char *symbol, char *name, size_t size) {
     int status = -1;
-    char *plain = strndup(symbol, symbol[0] ? 1 + strcspn(symbol + 1, ".@") : 0);
+    char *plain = spex_strndup(symbol, symbol[0] ? 1 + strcspn(symbol + 1, ".@") : 0);
     char *readable = plain && __cxa_demangle && plain[0] == '_'
                          ? __cxa_demangle(plain, NULL, NULL, &status)
                          : NULL;
@@ -97,8 +98,8 @@ void spex_function_name(const char *symbol, char *name, size_t size) {
     } else {
         snprintf(name, size, "%s", plain ? plain : symbol);
     }
-    free(readable);
-    free(plain);
+    spex_free(readable);
+    spex_free(plain);
 }
 
 /* Copies the item at `*at` without "@off", and moves `*at` to the next item. False: there is no

@@ -13,6 +13,7 @@
 #include <spex/functions.h>
 
 #include "base/lock.h"
+#include "base/memory/memory.h"
 #include "base/process.h"
 #include "base/uninterrupted.h"
 #include "text/message.h"
@@ -53,7 +54,7 @@ static uint32_t name_slot_make(const char *name) {
                      name, SPEX_KERNEL_PARAMETERS);
         return 0;
     }
-    char *copy = strdup(name);
+    char *copy = spex_strdup(name);
     if (!copy)
         return 0;
     parameters.names[parameters.count] = copy;
@@ -90,7 +91,7 @@ void spex_parameters_register(struct spex_parameter_place *places,
     spex_uninterrupted_begin(&before);
     spex_lock_take(&parameters.lock);
     struct module **link = module_link(places);
-    if (places != places_end && !*link && (*link = malloc(sizeof(**link)))) {
+    if (places != places_end && !*link && (*link = spex_malloc(sizeof(**link)))) {
         **link = (struct module){.places = places, .places_end = places_end};
         if (parameters.given)
             module_set_slots(*link, false);
@@ -110,7 +111,7 @@ void spex_parameters_unregister(struct spex_parameter_place *places) {
     struct module **link = module_link(places), *module = *link;
     if (module) {
         *link = module->next;
-        free(module);
+        spex_free(module);
     }
     spex_lock_give(&parameters.lock);
     spex_uninterrupted_end(&before);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory/memory.h"
 #include "functions/function_calls.h"
 #include "functions/symbols.h"
 
@@ -63,7 +64,7 @@ static void note_segments(struct object *object, const struct dl_phdr_info *info
 static char *program_path(void) {
     char path[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    return strndup(path, length > 0 ? (size_t)length : 0);
+    return spex_strndup(path, length > 0 ? (size_t)length : 0);
 }
 
 /* Callback of dl_iterate_phdr, which lists the program first. Other objects without a name, such as
@@ -75,12 +76,12 @@ static int objects_add(struct dl_phdr_info *info, size_t size, void *user) {
     if (!object.is_program && !(info->dlpi_name && info->dlpi_name[0]))
         return 0;
     struct object *items =
-        reallocarray(objects->items, objects->count + 1, sizeof(*objects->items));
+        spex_realloc(objects->items, (objects->count + 1) * sizeof(*objects->items));
     objects->failed = true;
     if (!items)
         return 1;
     objects->items = items;
-    object.path = object.is_program ? program_path() : strdup(info->dlpi_name);
+    object.path = object.is_program ? program_path() : spex_strdup(info->dlpi_name);
     if (!object.path)
         return 1;
     objects->failed = false;
@@ -92,8 +93,8 @@ static int objects_add(struct dl_phdr_info *info, size_t size, void *user) {
 /* Frees the list, and the paths that no function refers to. */
 static void objects_free(struct objects *objects) {
     for (size_t o = 0; o < objects->count; o++)
-        free(objects->items[o].path);
-    free(objects->items);
+        spex_free(objects->items[o].path);
+    spex_free(objects->items);
 }
 
 /* As spex_symbols_open. /proc/self/exe also works after the program's file has been renamed; where a
@@ -145,7 +146,8 @@ static int found_add(struct search *search, const char *name, uintptr_t address)
     struct spex_found_functions *found = search->found;
     if (found->count == search->room) {
         size_t room = search->room ? 2 * search->room : 256;
-        struct spex_found_function *items = reallocarray(found->items, room, sizeof(*found->items));
+        struct spex_found_function *items =
+            spex_realloc(found->items, room * sizeof(*found->items));
         if (!items)
             return -ENOMEM;
         found->items = items;
@@ -253,7 +255,7 @@ int spex_functions_find(const char *filter, uintptr_t enter_hook, size_t most,
     struct search search = {.filter = filter, .enter_hook = enter_hook, .found = found};
     *found = (struct spex_found_functions){.count = 0};
     dl_iterate_phdr(objects_add, &objects);
-    found->files = calloc(objects.count + 1, sizeof(*found->files));
+    found->files = spex_calloc(objects.count + 1, sizeof(*found->files));
     int err = objects.failed || !found->files ? -ENOMEM : 0;
     for (size_t o = 0; o < objects.count && !err; o++)
         err = search_object(&search, &objects.items[o]);
@@ -266,7 +268,7 @@ int spex_functions_find(const char *filter, uintptr_t enter_hook, size_t most,
 
 void spex_functions_found_free(struct spex_found_functions *found) {
     for (size_t f = 0; f < found->file_count; f++)
-        free(found->files[f]);
-    free(found->files);
-    free(found->items);
+        spex_free(found->files[f]);
+    spex_free(found->files);
+    spex_free(found->items);
 }

@@ -14,6 +14,7 @@
 #include <spex/atomic.h>
 #include <spex/functions.h>
 
+#include "base/memory/memory.h"
 #include "functions/function_parameters.h"
 #include "functions/function_search.h"
 #include "site/registry.h"
@@ -47,7 +48,7 @@ static void note_taken_ids(bool *taken) {
  * brackets would contain. */
 static char *text_make(const char *file, const char *parameters) {
     size_t file_bytes = strlen(file) + 1, bytes = file_bytes + strlen(parameters) + 4;
-    char *text = malloc(bytes);
+    char *text = spex_malloc(bytes);
     if (text) {
         memcpy(text, file, file_bytes);
         snprintf(text + file_bytes, bytes - file_bytes, "1%s%s", parameters[0] ? ", " : "",
@@ -59,10 +60,10 @@ static char *text_make(const char *file, const char *parameters) {
 /* Frees what was made, when not all of it could be. Registered sites are never freed. */
 static void sites_free(struct sites *made) {
     for (size_t t = 0; t < made->text_count; t++)
-        free(made->texts[t]);
-    free(made->texts);
-    free(made->sites);
-    free(made->names);
+        spex_free(made->texts[t]);
+    spex_free(made->texts);
+    spex_free(made->sites);
+    spex_free(made->names);
     *made = (struct sites){.count = 0};
 }
 
@@ -87,9 +88,9 @@ static int sites_make(const struct spex_found_functions *found, struct sites *ma
     size_t id = UINT16_MAX;
     spex_parameters_text(parameters, sizeof(parameters));
     note_taken_ids(taken);
-    made->sites = calloc(found->count, sizeof(*made->sites));
-    made->names = calloc(found->count, sizeof(*made->names));
-    made->texts = calloc(found->file_count, sizeof(*made->texts));
+    made->sites = spex_calloc(found->count, sizeof(*made->sites));
+    made->names = spex_calloc(found->count, sizeof(*made->names));
+    made->texts = spex_calloc(found->file_count, sizeof(*made->texts));
     if (!made->sites || !made->names || !made->texts)
         return -ENOMEM;
     for (made->count = 0; made->count < found->count; made->count++, id--) {
@@ -127,7 +128,7 @@ static struct spex_function_table *table_make(const struct spex_found_functions 
         bits++;
     size_t places = (size_t)1 << bits;
     struct spex_function_table *table =
-        calloc(1, sizeof(*table) + places * sizeof(table->places[0]));
+        spex_calloc(1, sizeof(*table) + places * sizeof(table->places[0]));
     if (!table)
         return NULL;
     table->shift = 64 - bits;
@@ -149,7 +150,7 @@ static int kernels_make(const struct spex_found_functions *found) {
     spex_module_register(made.sites, made.sites + made.count, made.names, made.names + made.count);
     spex_store_release(&spex_function_table, table); /* F2 (F1 in function_hooks.c) */
     /* The registry has copied them. */
-    free(made.names);
+    spex_free(made.names);
     return 0;
 }
 

@@ -16,6 +16,7 @@
 
 #include <spex/atomic.h>
 
+#include "base/memory/memory.h"
 #include "base/service_thread.h"
 #include "kernels/sampling_plan.h"
 #include "probe/contexts.h"
@@ -341,7 +342,7 @@ double spex_samples_execution_ticks(struct spex_sampling_plan *plan) {
     struct own_state {
         struct spex_thread thread;
         struct spex_samples samples;
-    } *own = calloc(1, sizeof(*own));
+    } *own = spex_calloc(1, sizeof(*own));
     uint64_t best = UINT64_MAX;
     if (!own)
         return 0;
@@ -357,6 +358,6 @@ double spex_samples_execution_ticks(struct spex_sampling_plan *plan) {
         uint64_t ticks = spex_ticks() - start;
         best = ticks < best ? ticks : best;
     }
-    free(own);
+    spex_free(own);
     return (double)best / EXECUTIONS;
 }

@@ -17,6 +17,7 @@
 #include <spex/detail/compiled.h>
 
 #include "base/clock.h"
+#include "base/memory/memory.h"
 #include "base/service_thread.h"
 #include "kernels/frames.h"
 #include "kernels/kernels_here.h"
@@ -158,7 +159,7 @@ static void *kernel_sampler_run(void *arg) {
 static int kernel_sampler_start(struct spex_sampling_plan *plan, double budget, bool alone,
                                 struct spex_error *error) {
     kernel_sampler.dues =
-        calloc(SPEX_MAX_THREADS * SPEX_SAMPLES_FRAMES, sizeof(*kernel_sampler.dues));
+        spex_calloc(SPEX_MAX_THREADS * SPEX_SAMPLES_FRAMES, sizeof(*kernel_sampler.dues));
     if (!kernel_sampler.dues)
         return spex_fail(error, -ENOMEM, "out of memory");
     kernel_sampler.plan = plan;
@@ -170,7 +171,7 @@ static int kernel_sampler_start(struct spex_sampling_plan *plan, double budget, 
                                         kernel_sampler_run, NULL);
     kernel_sampler.running = !err;
     if (err) {
-        free(kernel_sampler.dues);
+        spex_free(kernel_sampler.dues);
         kernel_sampler.dues = NULL;
     }
     return err ? spex_fail(error, err, "the thread that looks at kernels cannot be started") : 0;
@@ -215,13 +216,13 @@ void spex_kernel_sampler_stop(void) {
     spex_kernel_sampler_needed(0);
     pthread_join(kernel_sampler.thread, NULL);
     kernel_sampler.running = false;
-    free(kernel_sampler.dues);
+    spex_free(kernel_sampler.dues);
     kernel_sampler.dues = NULL;
 }
 
 void spex_kernel_sampler_fork_child(void) {
     spex_samples_plan_set(NULL);
     kernel_sampler.running = false;
-    free(kernel_sampler.dues);
+    spex_free(kernel_sampler.dues);
     kernel_sampler.dues = NULL;
 }

@@ -10,6 +10,7 @@
 
 #include <spex/atomic.h>
 
+#include "base/memory/memory.h"
 #include "ring/field_value.h"
 #include "text/number.h"
 
@@ -138,7 +139,7 @@ bool spex_sampling_plan_ask_for(struct spex_sampling_plan *plan, uint32_t contex
 int spex_sampling_plan_create(const char *path, double samples, double ticks_per_second,
                               struct spex_sampling_plan **plan, struct spex_error *error) {
     *plan = NULL;
-    struct spex_sampling_plan *made = calloc(1, sizeof(*made));
+    struct spex_sampling_plan *made = spex_calloc(1, sizeof(*made));
     int err = made ? spex_models_read_file(&made->models, path, SPEX_FILE_REGULAR, error)
                    : spex_fail(error, -ENOMEM, "out of memory");
     if (err) {
@@ -158,5 +159,5 @@ void spex_sampling_plan_destroy(struct spex_sampling_plan *plan) {
     if (!plan)
         return;
     spex_models_free(&plan->models);
-    free(plan);
+    spex_free(plan);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory.h"
 #include "ring/probe_type.h"
 #include "text/number.h"
 #include "text/plain_numbers.h"
@@ -134,7 +135,7 @@ char *spex_criteria_probes(const struct spex_space *space) {
             fprintf(out, "%s%s", c ? "," : "", space->criteria[c].probe);
     }
     if (fclose(out) != 0) {
-        free(text);
+        spex_free(text);
         return NULL;
     }
     return text;

@@ -3,13 +3,14 @@
  * array until all collectors have passed their time; then the earliest are handed out, sorted. One
  * thread at a time. */
 #include "measure/in_order.h"
+#include "base/memory/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 void spex_in_order_free(struct spex_in_order *waiting) {
-    free(waiting->records);
+    spex_free(waiting->records);
     *waiting = (struct spex_in_order){0};
 }
 
@@ -21,7 +22,7 @@ static int in_order_grow(struct spex_in_order *waiting, size_t more) {
     size_t room = waiting->room ? waiting->room : 1024;
     while (room < needed)
         room *= 2;
-    struct spex_record *records = realloc(waiting->records, room * sizeof(*records));
+    struct spex_record *records = spex_realloc(waiting->records, room * sizeof(*records));
     if (!records)
         return -ENOMEM;
     waiting->records = records;

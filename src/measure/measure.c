@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory.h"
 #include "measure/figure/figure.h"
 #include "measure/figure/warmup.h"
 
@@ -53,13 +54,13 @@ struct spex_measure {
  * of one record and join them as they fill. */
 int spex_measure_create(const struct spex_space *space, double ticks_per_second,
                         struct spex_measure **out) {
-    struct spex_measure *measure = calloc(1, sizeof(*measure));
+    struct spex_measure *measure = spex_calloc(1, sizeof(*measure));
     *out = measure;
     if (!measure)
         return -ENOMEM;
     measure->space = space;
     measure->ticks_per_second = ticks_per_second;
-    measure->figures = calloc(space->criterion_count, sizeof(*measure->figures));
+    measure->figures = spex_calloc(space->criterion_count, sizeof(*measure->figures));
     int err = measure->figures ? spex_tracer_create(&measure->tracer) : -ENOMEM;
     for (size_t c = 0; c < space->criterion_count && !err; c++)
         err = spex_figure_open(&measure->figures[c], &space->criteria[c], 1, true);
@@ -79,9 +80,9 @@ void spex_measure_destroy(struct spex_measure *measure) {
         spex_figure_close(&measure->figures[c]);
     spex_warmup_destroy(measure->warmup);
     spex_tracer_destroy(measure->tracer);
-    free(measure->threads);
-    free(measure->figures);
-    free(measure);
+    spex_free(measure->threads);
+    spex_free(measure->figures);
+    spex_free(measure);
 }
 
 void spex_measure_probe(struct spex_measure *measure, size_t criterion, uint16_t probe_id,
@@ -112,7 +113,7 @@ static struct thread *measure_thread(struct spex_measure *measure, uint32_t id) 
         return &measure->threads[low];
     if (measure->thread_count == measure->thread_room) {
         size_t room = measure->thread_room ? measure->thread_room * 2 : 16;
-        struct thread *threads = realloc(measure->threads, room * sizeof(*threads));
+        struct thread *threads = spex_realloc(measure->threads, room * sizeof(*threads));
         if (!threads)
             return NULL;
         measure->threads = threads;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory.h"
 #include "text/quantity.h"
 
 void spex_summary_init(struct spex_summary *summary, const struct spex_space *space) {
@@ -17,15 +18,15 @@ void spex_summary_init(struct spex_summary *summary, const struct spex_space *sp
 }
 
 static void group_free(const struct spex_group *group) {
-    free(group->levels);
-    free(group->criteria);
+    spex_free(group->levels);
+    spex_free(group->criteria);
 }
 
 void spex_summary_free(struct spex_summary *summary) {
     for (size_t g = 0; g < summary->count; g++)
         group_free(&summary->groups[g]);
-    free(summary->groups);
-    free(summary->table);
+    spex_free(summary->groups);
+    spex_free(summary->table);
     *summary = (struct spex_summary){0};
 }
 
@@ -55,14 +56,14 @@ static size_t *summary_slot(const struct spex_summary *summary, const size_t *le
  * if memory runs out. */
 static int summary_grow(struct spex_summary *summary) {
     size_t room = summary->table_size ? summary->table_size : 16;
-    struct spex_group *groups = realloc(summary->groups, room * sizeof(*groups));
+    struct spex_group *groups = spex_realloc(summary->groups, room * sizeof(*groups));
     if (!groups)
         return -ENOMEM;
     summary->groups = groups;
-    size_t *table = calloc(room * 2, sizeof(*table));
+    size_t *table = spex_calloc(room * 2, sizeof(*table));
     if (!table)
         return -ENOMEM;
-    free(summary->table);
+    spex_free(summary->table);
     summary->table = table;
     summary->table_size = room * 2;
     for (size_t g = 0; g < summary->count; g++)
@@ -80,8 +81,8 @@ static struct spex_group *summary_group(struct spex_summary *summary, const size
         return &summary->groups[*slot - 1];
     struct spex_group *group = &summary->groups[summary->count];
     *group = (struct spex_group){
-        .levels = malloc(bytes),
-        .criteria = calloc(summary->space->criterion_count, sizeof(*group->criteria)),
+        .levels = spex_malloc(bytes),
+        .criteria = spex_calloc(summary->space->criterion_count, sizeof(*group->criteria)),
     };
     if (!group->levels || !group->criteria) {
         group_free(group);

@@ -2,6 +2,7 @@
 /* Models in one array, sorted by path because the file that they come from is, or because training
  * adds them in this order. Pointers to models are valid until the next one is added. */
 #include "model/models.h"
+#include "base/memory/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,18 +14,18 @@ int spex_models_add(struct spex_models *models, const char *path, const char *co
                     size_t parameter_count, struct spex_kernel_model **model) {
     if (models->count == models->room) {
         size_t room = models->room ? 2 * models->room : 32;
-        struct spex_kernel_model *items = realloc(models->items, room * sizeof(*items));
+        struct spex_kernel_model *items = spex_realloc(models->items, room * sizeof(*items));
         if (!items)
             return -ENOMEM;
         models->items = items;
         models->room = room;
     }
     *model = &models->items[models->count++];
-    **model = (struct spex_kernel_model){.path = strdup(path)};
+    **model = (struct spex_kernel_model){.path = spex_strdup(path)};
     if (!(*model)->path)
         return -ENOMEM;
     for (size_t p = 0; p < parameter_count; p++) {
-        (*model)->names[p] = strdup(names[p]);
+        (*model)->names[p] = spex_strdup(names[p]);
         if (!(*model)->names[p])
             return -ENOMEM;
         (*model)->model.parameter_count = p + 1;
@@ -35,11 +36,11 @@ int spex_models_add(struct spex_models *models, const char *path, const char *co
 void spex_models_free(struct spex_models *models) {
     for (size_t k = 0; k < models->count; k++) {
         for (size_t p = 0; p < SPEX_MODEL_PARAMETERS_MAX; p++)
-            free(models->items[k].names[p]);
-        free(models->items[k].path);
-        free(models->items[k].points);
+            spex_free(models->items[k].names[p]);
+        spex_free(models->items[k].path);
+        spex_free(models->items[k].points);
     }
-    free(models->items);
+    spex_free(models->items);
     *models = (struct spex_models){.count = 0};
 }
 

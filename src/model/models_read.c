@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/files/whole_file.h"
+#include "base/memory/memory.h"
 #include "text/plain_numbers.h"
 
 /* Most models in a file: more than a process can have contexts. */
@@ -139,7 +140,7 @@ static int read_parameter(struct reading *reading, struct spex_kernel_model *ker
         return err;
     if (!*reading->rest)
         return line_error(reading, "the parameter's name");
-    kernel->names[p] = strdup(reading->rest);
+    kernel->names[p] = spex_strdup(reading->rest);
     kernel->model.parameter_count = p + 1;
     return kernel->names[p] ? 0 : spex_fail(reading->error, -ENOMEM, "out of memory");
 }
@@ -246,7 +247,7 @@ static int read_points(struct reading *reading, struct spex_kernel_model *kernel
     int err = read_count(reading, "points", SPEX_MODEL_POINTS, &count);
     if (err || !count)
         return err;
-    kernel->points = calloc(count, sizeof(*kernel->points));
+    kernel->points = spex_calloc(count, sizeof(*kernel->points));
     if (!kernel->points)
         return spex_fail(reading->error, -ENOMEM, "out of memory");
     while (!err && kernel->point_count < count)
@@ -317,7 +318,7 @@ static int models_read(struct spex_models *models, FILE *in, const char *name,
     if (!err && (reading.version < 1 || reading.version > 3 || *reading.rest))
         err = line_error(&reading, "version 1 to 3, which is what this spex reads,");
     err = err ? err : read_kernels(&reading, models);
-    free(reading.line);
+    spex_free(reading.line);
     return err;
 }
 
@@ -340,6 +341,6 @@ int spex_models_read_file(struct spex_models *models, const char *path, enum spe
         in ? spex_models_read(models, in, path, error) : spex_fail(error, -ENOMEM, "out of memory");
     if (in)
         fclose(in);
-    free(text);
+    spex_free(text);
     return err;
 }

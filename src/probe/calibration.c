@@ -17,6 +17,7 @@
 #include <spex/region.h>
 
 #include "base/ascending.h"
+#include "base/memory/memory.h"
 #include "probe/recording.h"
 #include "site/cost.h"
 #include "site/sampling_rate.h"
@@ -375,7 +376,7 @@ SPEX_COLD void spex_calibrate(uint32_t type, unsigned detail) {
     struct calibration *bench;
     if (spex_costs_known() & type || !can_calibrate())
         return;
-    bench = malloc(sizeof(*bench));
+    bench = spex_malloc(sizeof(*bench));
     if (!bench)
         return;
     /* What the records here take is neither of the thread's budget nor denied by it, and the gaps
@@ -397,7 +398,7 @@ SPEX_COLD void spex_calibrate(uint32_t type, unsigned detail) {
         spex_open_spans_unmap(&bench->spans);
     thread->budget = budget;
     thread->random = random;
-    free(bench);
+    spex_free(bench);
 }
 
 enum { REGION_CLOCK, REGION_EMPTY, REGION_PASS, REGION_COUNTED, REGION_CALL, REGION_LOOPS };
@@ -422,7 +423,7 @@ SPEX_COLD void spex_calibrate_region(void) {
     enum { GENERATION = 4 };
     const uint32_t control = GENERATION << SPEX_CONTROL_GENERATION_SHIFT | SPEX_CONTROL_COUNTDOWN;
     struct calibration *bench;
-    if (spex_cost_region().pass > 0 || !can_calibrate() || !(bench = malloc(sizeof(*bench))))
+    if (spex_cost_region().pass > 0 || !can_calibrate() || !(bench = spex_malloc(sizeof(*bench))))
         return;
     struct spex_thread *thread = spex_thread_current();
     const struct spex_random random = thread->random;
@@ -445,5 +446,5 @@ SPEX_COLD void spex_calibrate_region(void) {
         .call = fmax(loop_cost(loops, REGION_CALL) - pass, 0)};
     spex_cost_region_set(&cost);
     thread->random = random;
-    free(bench);
+    spex_free(bench);
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory.h"
 #include "site/provider.h"
 #include "text/characters.h"
 #include "text/plain_numbers.h"
@@ -30,7 +31,7 @@ void spex_columns_init(struct spex_columns *columns, const char *const *headings
 static char **next_cell(struct spex_columns *columns) {
     if (columns->count == columns->room) {
         size_t room = columns->room ? columns->room * 2 : 64;
-        char **cells = realloc(columns->cells, room * sizeof(*cells));
+        char **cells = spex_realloc(columns->cells, room * sizeof(*cells));
         if (!cells)
             return NULL;
         columns->cells = cells;
@@ -46,7 +47,7 @@ void spex_columns_add(struct spex_columns *columns, const char *format, ...) {
     char **cell = next_cell(columns);
     va_list args;
     va_start(args, format);
-    if (!cell || vasprintf(cell, format, args) < 0) {
+    if (!cell || spex_vasprintf(cell, format, args) < 0) {
         if (cell)
             *cell = NULL;
         columns->error = -ENOMEM;
@@ -193,7 +194,7 @@ static void print_row(const struct spex_columns *columns, size_t row, const size
 
 /* Completes the last row, so that every row has all its cells. */
 void spex_columns_print(struct spex_columns *columns, FILE *file) {
-    size_t *widths = calloc(columns->columns, sizeof(*widths));
+    size_t *widths = spex_calloc(columns->columns, sizeof(*widths));
     spex_columns_end_row(columns);
     for (unsigned c = 0; widths && c < columns->columns; c++)
         widths[c] = width_of_column(columns, c);
@@ -203,9 +204,9 @@ void spex_columns_print(struct spex_columns *columns, FILE *file) {
     if (!widths || columns->error)
         fputs("out of memory: some of it is missing\n", file);
     for (size_t i = 0; i < columns->count; i++)
-        free(columns->cells[i]);
-    free(columns->cells);
-    free(widths);
+        spex_free(columns->cells[i]);
+    spex_free(columns->cells);
+    spex_free(widths);
     *columns = (struct spex_columns){0};
 }
 

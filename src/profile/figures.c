@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/line.h"
+#include "base/memory/memory.h"
 #include "base/student.h"
 #include "profile/confidence.h"
 #include "ring/probe_type.h"
@@ -34,7 +35,7 @@ static const struct spex_values *values_weighed(const struct spex_profile_row *r
                                                 struct spex_values **room) {
     const struct spex_values *losses = row->losses[series];
     double part = losses && losses->weight > 0 ? part_lost(&row->probe, losses) : 0;
-    *room = part > 0 ? malloc(sizeof(**room)) : NULL;
+    *room = part > 0 ? spex_malloc(sizeof(**room)) : NULL;
     if (!*room)
         return row->values[series];
     spex_values_weigh(*room, row->values[series], losses, part);
@@ -182,7 +183,7 @@ void spex_figures_of(const struct spex_profile *profile, const struct spex_profi
         figures_add_total(figures, &row->probe, values);
     if (ticks && row->probe.probe_type != SPEX_SPAN)
         figures_limit_total(figures, profile);
-    free(room);
+    spex_free(room);
 }
 
 /* What is taken off times: what an empty span reads, and, where `nested` is set, what the probes
@@ -235,6 +236,6 @@ double spex_figures_divide(const struct spex_profile *profile, const struct spex
         weights[range] += (double)values->histogram.weights[b];
     }
     double sum = values->weight * corrected(&correction, values->mean);
-    free(room);
+    spex_free(room);
     return sum;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/share.h"
+#include "base/memory/memory.h"
 
 #include <stdlib.h>
 
@@ -8,7 +9,7 @@ struct spex_share *spex_share_join(struct spex_shares *shares, uid_t user) {
     while (share && share->user != user)
         share = share->next;
     if (!share) {
-        share = calloc(1, sizeof(*share));
+        share = spex_calloc(1, sizeof(*share));
         if (!share)
             return NULL;
         *share = (struct spex_share){.of = shares, .next = shares->first, .user = user};
@@ -25,7 +26,7 @@ void spex_share_leave(struct spex_share *share) {
     while (*place != share)
         place = &(*place)->next;
     *place = share->next;
-    free(share);
+    spex_free(share);
 }
 
 bool spex_share_take(struct spex_share *share, size_t bytes) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory.h"
 #include "base/terminal.h"
 #include "profile/columns.h"
 #include "profile/confidence.h"
@@ -384,14 +385,14 @@ static int costliest_first(const void *a, const void *b) {
 /* Without memory rows are not sorted. */
 static void add_rows(struct sheet *sheet) {
     const struct spex_profile *profile = sheet->profile;
-    struct place *places = malloc((profile->row_count + 1) * sizeof(*places));
+    struct place *places = spex_malloc((profile->row_count + 1) * sizeof(*places));
     for (size_t r = 0; places && r < profile->row_count; r++)
         places[r] = place_of(profile, &profile->rows[r]);
     if (places)
-        qsort(places, profile->row_count, sizeof(*places), costliest_first);
+        spex_sort(places, profile->row_count, sizeof(*places), costliest_first);
     for (size_t r = 0; r < profile->row_count; r++)
         add_row(sheet, places ? places[r].row : &profile->rows[r]);
-    free(places);
+    spex_free(places);
 }
 
 /* Hides columns that have the usual text in each row. */
@@ -462,7 +463,7 @@ static void print_below(FILE *file, const struct spex_profile *profile, unsigned
     print_lines(memory ? memory : file, profile, why, look);
     if (memory && fclose(memory) == 0)
         spex_print_wrapped(file, text, look.width);
-    free(text);
+    spex_free(text);
 }
 
 void spex_table_print(FILE *file, const struct spex_profile *profile, struct spex_table_look look) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/ascending.h"
+#include "base/memory/memory.h"
 #include "base/student.h"
 
 /* Share of the figures that is left out of a mean at each end: other programs disturb some. */
@@ -24,7 +25,7 @@ static struct spex_rate_finding figures_mean(const double *figures, unsigned n) 
     double sorted[SPEX_RATE_FIGURES], sum = 0, mean = 0, squares = 0;
     unsigned out = (unsigned)(n * TRIMMED), left = n - 2 * out;
     memcpy(sorted, figures, n * sizeof(*sorted));
-    qsort(sorted, n, sizeof(*sorted), spex_ascending);
+    spex_sort(sorted, n, sizeof(*sorted), spex_ascending);
     for (unsigned f = out; f < n - out; f++)
         sum += sorted[f];
     for (unsigned f = 0; f < out; f++) {

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory/memory.h"
 #include "rate/plan.h"
 
 /* Counting that costs such a part of the budget by calibration is done without more ado: a program
@@ -64,7 +65,7 @@ static size_t order_make(struct spex_rate *rate, const struct spex_rate_in *in) 
         rate->order[count++] = of->index;
     }
     ordered = rate->known;
-    qsort(rate->order, count, sizeof(*rate->order), by_cost);
+    spex_sort(rate->order, count, sizeof(*rate->order), by_cost);
     return count;
 }
 

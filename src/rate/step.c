@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/ascending.h"
+#include "base/memory/memory.h"
 #include "rate/plan.h"
 
 /* What is switched off and on again within so many seconds goes on where it was: who selects again
@@ -125,7 +126,7 @@ void spex_rate_note_step(struct spex_rate *rate, double cost) {
     last[0] = cost;
     rate->steps = before + 1;
     memcpy(sorted, last, rate->steps * sizeof(*last));
-    qsort(sorted, rate->steps, sizeof(*sorted), spex_ascending);
+    spex_sort(sorted, rate->steps, sizeof(*sorted), spex_ascending);
     rate->step = sorted[before / 2];
 }
 

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/last_thread.h"
 #include "base/lock.h"
+#include "base/memory/memory.h"
 #include "base/service_thread.h"
 #include "serve/call.h"
 #include "serve/clients.h"
@@ -255,8 +256,8 @@ static void control_make(const struct spex_control_requests *requests) {
 static int start_locked(const struct spex_control_requests *requests, const char *chosen,
                         bool polled, bool dormant, struct spex_error *error) {
     control_make(requests);
-    free(control->chosen);
-    control->chosen = chosen ? strdup(chosen) : NULL;
+    spex_free(control->chosen);
+    control->chosen = chosen ? spex_strdup(chosen) : NULL;
     int err = dormant ? spex_listening_socket_open_dormant(&control->door, control->chosen, error)
                       : spex_listening_socket_open(&control->door, control->chosen, error);
     if (err)
@@ -371,8 +372,8 @@ static int call_locked(const struct spex_control_requests *requests, const char 
     }
     if (spex_connection_there(connection))
         spex_clients_drop(control, connection);
-    free(control->called);
-    control->called = strdup(path);
+    spex_free(control->called);
+    control->called = spex_strdup(path);
     control->handover = *handover;
     spex_call_open(connection, fresh, interval_ms);
     if (control->running)

@@ -16,6 +16,7 @@
 
 #include "base/descriptor.h"
 #include "base/files/trusted_path.h"
+#include "base/memory/memory.h"
 #include "base/terminal.h"
 #include "profile/table.h"
 #include "serve/own_profile.h"
@@ -68,8 +69,8 @@ static void file_prepare(struct spex_end_table *output, const char *out) {
         /* EINVAL: a device or a pipe, which cannot be emptied and need not be. */
         if (spex_descriptor_is_ours(&file) && ftruncate(file.number, 0) != 0 && errno != EINVAL)
             spex_message("SPEX_OUT: cannot empty %s: %s", out, strerror(errno));
-        free(emptied);
-        emptied = strdup(output->path);
+        spex_free(emptied);
+        emptied = spex_strdup(output->path);
     }
     spex_descriptor_close(&file);
 }
@@ -86,7 +87,7 @@ static FILE *stream_of(const struct spex_end_table *output) {
 }
 
 int spex_end_table_open(const char *out, bool verbose, struct spex_end_table **output) {
-    struct spex_end_table *made = calloc(1, sizeof(*made));
+    struct spex_end_table *made = spex_calloc(1, sizeof(*made));
     if (!made)
         return -ENOMEM;
     made->to_stdout = out && strcmp(out, "-") == 0;
@@ -106,8 +107,8 @@ int spex_end_table_open(const char *out, bool verbose, struct spex_end_table **o
 
 void spex_end_table_abandon(struct spex_end_table *output) {
     if (output)
-        free(output->path);
-    free(output);
+        spex_free(output->path);
+    spex_free(output);
 }
 
 /* Writes `part` bytes at once, where there is room. A signal of the program may interrupt it. False
@@ -185,7 +186,7 @@ static bool table_put(const struct spex_end_table *output) {
     bool good = memory && fclose(memory) == 0 && output_write(output, text, size);
     int error = errno;
     spex_profile_now_free(&profile);
-    free(text);
+    spex_free(text);
     errno = error;
     return good;
 }

@@ -19,6 +19,7 @@
 #include <spex/spex.h>
 
 #include "base/clock.h"
+#include "base/memory/memory.h"
 #include "collect/metrics.h"
 #include "probe/threads.h"
 #include "rate/controller.h"
@@ -278,7 +279,7 @@ static void sites_now(struct spex_profile *profile) {
     size_t count = 0;
     for (uint32_t i = 0; i < spex_sites_count(); i++)
         count += names_values(i);
-    profile->sites = count ? calloc(count, sizeof(*profile->sites)) : NULL;
+    profile->sites = count ? spex_calloc(count, sizeof(*profile->sites)) : NULL;
     for (uint32_t i = 0; i < spex_sites_count() && profile->sites; i++)
         if (names_values(i))
             spex_profile_site_now(i, &profile->sites[profile->site_count++]);
@@ -287,8 +288,8 @@ static void sites_now(struct spex_profile *profile) {
 /* The count of probes cannot grow between counting and filling in: sites are off by now. */
 int spex_profile_now(struct spex_profile *profile) {
     *profile = (struct spex_profile){.type_count = SPEX_PROFILE_TYPES};
-    profile->types = calloc(SPEX_PROFILE_TYPES, sizeof(*profile->types));
-    profile->rows = calloc(probes_count() + 1, sizeof(*profile->rows));
+    profile->types = spex_calloc(SPEX_PROFILE_TYPES, sizeof(*profile->types));
+    profile->rows = spex_calloc(probes_count() + 1, sizeof(*profile->rows));
     if (!profile->types || !profile->rows) {
         spex_profile_now_free(profile);
         return -ENOMEM;
@@ -301,14 +302,14 @@ int spex_profile_now(struct spex_profile *profile) {
          i = spex_profile_next_probe(i + 1))
         spex_profile_probe_now(i, &profile->rows[profile->row_count++]);
     spex_metrics_unlock();
-    qsort(profile->rows, profile->row_count, sizeof(*profile->rows), spex_profile_row_order);
+    spex_sort(profile->rows, profile->row_count, sizeof(*profile->rows), spex_profile_row_order);
     sites_now(profile);
     return 0;
 }
 
 void spex_profile_now_free(struct spex_profile *profile) {
-    free(profile->types);
-    free(profile->sites);
-    free(profile->rows);
+    spex_free(profile->types);
+    spex_free(profile->sites);
+    spex_free(profile->rows);
     *profile = (struct spex_profile){0};
 }

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/grown.h"
 #include "base/lock.h"
+#include "base/memory/memory.h"
 #include "collect/sent.h"
 #include "probe/threads.h"
 #include "ring/rings.h"
@@ -60,7 +61,7 @@ static void losses_tell(struct own_trace *own, bool ended) {
 static void frame_append(struct own_trace *own, size_t bytes) {
     size_t needed = own->profile_bytes + bytes;
     if (needed > own->profile_room) {
-        char *profile = realloc(own->profile, 2 * needed);
+        char *profile = spex_realloc(own->profile, 2 * needed);
         if (!profile)
             return;
         own->profile = profile;
@@ -150,8 +151,8 @@ static bool trace_pass(struct spex_sink *sink, unsigned collector, uint64_t wate
 static void trace_free(struct own_trace *own) {
     spex_trace_free(own->trace);
     spex_trace_disk_free(&own->disk);
-    free(own->profile);
-    free(own);
+    spex_free(own->profile);
+    spex_free(own);
 }
 
 /* The metrics have ended, and are still there. */
@@ -181,12 +182,12 @@ static const char *folder_make(const char *directory) {
         return absolute;
     if (mkdir(directory, 0777) != 0 && errno != EEXIST)
         return NULL;
-    free(asked);
-    free(absolute);
+    spex_free(asked);
+    spex_free(absolute);
     absolute = realpath(directory, NULL);
-    asked = absolute ? strdup(directory) : NULL;
+    asked = absolute ? spex_strdup(directory) : NULL;
     if (!asked) {
-        free(absolute);
+        spex_free(absolute);
         absolute = NULL;
     }
     return absolute;
@@ -210,13 +211,13 @@ static int trace_begin(struct own_trace *own, char *text, struct spex_error *err
 
 int spex_own_trace_open(const char *out, unsigned collectors, struct spex_sink **sink) {
     struct spex_error error = {"out of memory"};
-    struct own_trace *own = calloc(1, sizeof(*own));
-    char *text = own ? strdup(out) : NULL;
+    struct own_trace *own = spex_calloc(1, sizeof(*own));
+    char *text = own ? spex_strdup(out) : NULL;
     int err = text ? trace_begin(own, text, &error) : -ENOMEM;
-    free(text);
+    spex_free(text);
     if (err) {
         spex_message("SPEX_OUT: %s; the probes stay off", error.text);
-        free(own);
+        spex_free(own);
         return err;
     }
     own->collectors = collectors;

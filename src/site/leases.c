@@ -11,16 +11,17 @@
 #include <spex/atomic.h>
 
 #include "base/clock.h"
+#include "base/memory/memory.h"
 #include "ring/doorbell.h"
 #include "site/registry_state.h"
 
 /* Puts a barrier in front of the items. 0 or -ENOMEM. */
 static int selection_bar(struct spex_selection *selection) {
-    char *nothing = strdup("");
+    char *nothing = spex_strdup("");
     struct spex_selection_item *items =
-        nothing ? realloc(selection->items, (selection->count + 1) * sizeof(*items)) : NULL;
+        nothing ? spex_realloc(selection->items, (selection->count + 1) * sizeof(*items)) : NULL;
     if (!items) {
-        free(nothing);
+        spex_free(nothing);
         return -ENOMEM;
     }
     memmove(items + 1, items, selection->count * sizeof(*items));
@@ -52,7 +53,7 @@ bool spex_selection_expire(struct spex_selection *selection, uint64_t now_ns) {
     size_t kept = 0, before = selection->count;
     for (size_t i = 0; i < before; i++) {
         if (selection->items[i].until_ns && selection->items[i].until_ns <= now_ns)
-            free(selection->items[i].what);
+            spex_free(selection->items[i].what);
         else
             selection->items[kept++] = selection->items[i];
     }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory.h"
 #include "site/provider.h"
 #include "site/registry_state.h"
 #include "site/site_text.h"
@@ -29,9 +30,9 @@ static bool is_provider_of(const struct spex_provider *provider,
 
 static struct spex_provider *provider_add(const char *name,
                                           const struct spex_module_origin *origin) {
-    struct spex_provider *provider = calloc(1, sizeof(*provider));
-    if (!provider || (!origin->declared && !(provider->path = strdup(origin->path)))) {
-        free(provider);
+    struct spex_provider *provider = spex_calloc(1, sizeof(*provider));
+    if (!provider || (!origin->declared && !(provider->path = spex_strdup(origin->path)))) {
+        spex_free(provider);
         return NULL;
     }
     snprintf(provider->name, sizeof(provider->name), "%s", name);

@@ -18,6 +18,7 @@
 #include <spex/site.h>
 #include <spex/ticks.h>
 
+#include "base/memory/memory.h"
 #include "base/process.h"
 #include "base/uninterrupted.h"
 #include "ring/doorbell.h"
@@ -138,14 +139,14 @@ static uint32_t site_kinds(const struct spex_site *site) {
 static char *site_parameters(const struct spex_site *site) {
     if (!(spex_site_type_(site) & (SPEX_KERNEL | SPEX_SNAPSHOT)))
         return NULL;
-    return strdup(spex_parameters_of(spex_site_file(site) + strlen(spex_site_file(site)) + 1));
+    return spex_strdup(spex_parameters_of(spex_site_file(site) + strlen(spex_site_file(site)) + 1));
 }
 
 /* Returns the source file's name, which sites in a row mostly share. */
 static char *site_file_copy(const struct spex_site *site, uint32_t index) {
     char *before = index ? spex_registry_info(index - 1)->file : NULL;
     bool same = before && strcmp(before, spex_site_file(site)) == 0;
-    return same ? before : strdup(spex_site_file(site));
+    return same ? before : spex_strdup(spex_site_file(site));
 }
 
 /* Whether both names are the same or both are missing. */
@@ -285,7 +286,8 @@ static void info_join(struct spex_site_info *info, uint16_t self) {
 static bool block_make(uint32_t block) {
     if (!spex_registry.infos[block] && spex_sampling_rates_make(block * SPEX_SITE_BLOCK))
         spex_registry.infos[block] =
-            block ? calloc(SPEX_SITE_BLOCK, sizeof(struct spex_site_info)) : spex_registry.first;
+            block ? spex_calloc(SPEX_SITE_BLOCK, sizeof(struct spex_site_info))
+                  : spex_registry.first;
     return spex_registry.infos[block];
 }
 
@@ -299,7 +301,7 @@ static uint32_t info_add(const struct spex_site *site, const struct spex_probe_i
     struct spex_site_info *info = spex_registry_info(index);
     *info = (struct spex_site_info){
         .provider = probe->provider,
-        .name = probe->name ? strdup(probe->name) : NULL,
+        .name = probe->name ? spex_strdup(probe->name) : NULL,
         .file = site_file_copy(site, index),
         .parameters = site_parameters(site),
         .id = probe->id,
@@ -396,7 +398,7 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
     spex_lock_take(&spex_registry.lock);
     bool rest = !spex_sites_on();
     struct spex_module **link = module_link(sites);
-    bool fresh = sites != sites_end && !*link && (*link = malloc(sizeof(**link)));
+    bool fresh = sites != sites_end && !*link && (*link = spex_malloc(sizeof(**link)));
     if (fresh) {
         **link = (struct spex_module){.sites = sites,
                                       .sites_end = sites_end,
@@ -462,7 +464,7 @@ __attribute__((used)) void spex_module_unregister(struct spex_site *sites) {
     if (module) {
         sites_forget(module);
         *link = module->next;
-        free(module);
+        spex_free(module);
     }
     spex_lock_give(&spex_registry.lock);
     spex_uninterrupted_end(&before);
@@ -635,7 +637,7 @@ SPEX_COLD void spex_sites_end(void) {
     spex_registry.count = 0;
     for (uint32_t block = 0; block < SPEX_SITE_BLOCKS; block++) {
         if (block)
-            free(spex_registry.infos[block]);
+            spex_free(spex_registry.infos[block]);
         spex_registry.infos[block] = NULL;
     }
     spex_sampling_rates_end();

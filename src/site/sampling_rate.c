@@ -10,6 +10,7 @@
 #include <spex/atomic.h>
 
 #include "base/clock.h"
+#include "base/memory/memory.h"
 
 /* Seconds from one burst of a thread to its next. */
 #define BURST_SECONDS 0.1
@@ -25,13 +26,13 @@ bool spex_sampling_rates_make(uint32_t site) {
     uint32_t block = site / SPEX_SITE_BLOCK;
     if (!spex_sampling_rates[block])
         spex_sampling_rates[block] =
-            block ? calloc(SPEX_SITE_BLOCK, sizeof(*first_rates)) : first_rates;
+            block ? spex_calloc(SPEX_SITE_BLOCK, sizeof(*first_rates)) : first_rates;
     return spex_sampling_rates[block];
 }
 
 SPEX_COLD void spex_sampling_rates_end(void) {
     for (uint32_t block = 1; block < SPEX_SITE_BLOCKS; block++)
-        free(spex_sampling_rates[block]);
+        spex_free(spex_sampling_rates[block]);
     memset(spex_sampling_rates, 0, sizeof(spex_sampling_rates));
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory.h"
 #include "ring/probe_type.h"
 #include "site/provider.h"
 #include "site/registry.h"
@@ -70,7 +71,7 @@ static int info_compare(const void *left, const void *right) {
 /* Sorts the sites, and keeps one of those with the same name or id and the same type. */
 static void known_sort(struct known *known) {
     uint32_t different = 0;
-    qsort(known->infos, known->count, sizeof(void *), info_compare);
+    spex_sort(known->infos, known->count, sizeof(void *), info_compare);
     for (uint32_t i = 0; i < known->count; i++)
         if (i == 0 || info_compare(&known->infos[i - 1], &known->infos[i]) != 0)
             known->infos[different++] = known->infos[i];
@@ -153,7 +154,7 @@ static unsigned line_add_unmatched(struct line *line, const struct spex_selectio
 /* The list of sites is a copy, so the message is made without the registry's lock. */
 int spex_selection_unmatched(const struct spex_selection *selection, char *text, size_t size) {
     struct line line = {.text = text, .size = size};
-    struct known *known = malloc(sizeof(*known));
+    struct known *known = spex_malloc(sizeof(*known));
     if (!known)
         return -ENOMEM;
     known->count = spex_sites_loaded(known->infos);
@@ -168,7 +169,7 @@ int spex_selection_unmatched(const struct spex_selection *selection, char *text,
         *text = '\0';
     if (size)
         spex_make_printable(text);
-    free(known);
+    spex_free(known);
     return (int)unmatched;
 }
 
@@ -197,14 +198,14 @@ static unsigned line_add_refused(struct line *line, const struct spex_selection 
 
 int spex_selection_refused(const struct spex_selection *selection, char *text, size_t size) {
     struct line line = {.text = text, .size = size};
-    struct known *known = malloc(sizeof(*known));
+    struct known *known = spex_malloc(sizeof(*known));
     if (!known)
         return -ENOMEM;
     known->count = spex_sites_loaded(known->infos);
     unsigned refused = line_add_refused(&line, selection, known);
     if (size && refused)
         spex_make_printable(text);
-    free(known);
+    spex_free(known);
     return (int)refused;
 }
 
@@ -248,12 +249,12 @@ static void line_add_unpolled(struct line *line, const struct spex_site_info **i
 
 int spex_selection_unpolled(const struct spex_selection *selection, char *text, size_t size) {
     struct line line = {.text = text, .size = size};
-    struct known *known = malloc(sizeof(*known));
+    struct known *known = spex_malloc(sizeof(*known));
     if (!known)
         return -ENOMEM;
     unsigned count = infos_keep_unpolled(selection, known->infos, spex_sites_loaded(known->infos));
     if (count > 0 && size > 0)
         line_add_unpolled(&line, known->infos, count);
-    free(known);
+    spex_free(known);
     return (int)count;
 }

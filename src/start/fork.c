@@ -15,6 +15,7 @@
 
 #include "base/deadline.h"
 #include "base/lock.h"
+#include "base/memory/heap.h"
 #include "base/process.h"
 #include "base/service_thread.h"
 #include "base/uninterrupted.h"
@@ -41,15 +42,16 @@
 #define FORK_WAIT_NS 20000000
 
 /* What is held across a fork, in the order in which the other code takes it: start and stop,
- * control, sinks, sites, counters. The end of a sink waits for the metrics, which the table and the
+ * control, sinks, sites, counters, the heap. The end of a sink waits for the metrics, which the table and the
  * control thread read together with sites; the table also reads counters, so that their lock comes
- * last. */
+ * behind; whoever has one of these may allocate. */
 static struct spex_lock *life_lock(void) {
     return &spex_life.lock;
 }
 
 static struct spex_lock *(*const locks[])(void) = {
-    life_lock, spex_control_lock, spex_sinks_lock, spex_sites_lock, spex_counters_lock,
+    life_lock,       spex_control_lock,  spex_sinks_lock,
+    spex_sites_lock, spex_counters_lock, spex_heap_lock,
 };
 enum { LOCKS = sizeof(locks) / sizeof(locks[0]) };
 
@@ -214,6 +216,7 @@ static void child_reset(void) {
 
 /* A child that found its parent's state half changed stays without spex: its probes go off. */
 static void child_give_up(void) {
+    spex_heap_abandon();
     spex_dormant_end();
     spex_service_threads_fork_child();
     spex_sites_fork_child();

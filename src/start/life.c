@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory.h"
 #include "base/process.h"
 #include "base/service_thread.h"
 #include "start/life_state.h"
@@ -36,10 +37,10 @@ void spex_life_give(const struct spex_uninterrupted *before) {
 
 /* Sets the pointers to NULL, since the structure is used again by the next start. */
 void spex_life_settings_free(void) {
-    free(spex_life.out);
-    free(spex_life.control);
-    free(spex_life.models);
-    free(spex_life.models_asked.path);
+    spex_free(spex_life.out);
+    spex_free(spex_life.control);
+    spex_free(spex_life.models);
+    spex_free(spex_life.models_asked.path);
     spex_life.models_asked.path = NULL;
     spex_life.out = spex_life.control = spex_life.models = NULL;
 }

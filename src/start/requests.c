@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/grown.h"
+#include "base/memory/memory.h"
 #include "collect/collector.h"
 #include "collect/stream.h"
 #include "kernels/kernel_sampler.h"
@@ -192,12 +193,12 @@ static int request_stream(const struct spex_stream_asked *asked, char *answer, s
  * in use. */
 static int models_locked(const char *path, double samples, double share, char *answer,
                          size_t size) {
-    char *copy = path ? strdup(path) : NULL;
+    char *copy = path ? spex_strdup(path) : NULL;
     struct spex_error why = {""};
     int err = spex_life.started ? 0 : -EPERM;
     if (err || (path && !copy)) {
         answer_write(answer, size, "models cannot be gone by: %s", strerror(err ? EPERM : ENOMEM));
-        free(copy);
+        spex_free(copy);
         return err ? err : -ENOMEM;
     }
     struct spex_models_asked before = spex_life.models_asked;
@@ -206,7 +207,7 @@ static int models_locked(const char *path, double samples, double share, char *a
         err = spex_collection_models_begin(&why);
     else if (copy)
         err = spex_kernel_sampler_check(copy, &why);
-    free(err ? copy : before.path);
+    spex_free(err ? copy : before.path);
     /* The former models stay in use. */
     if (err) {
         answer_write(answer, size, "%s", why.text);
@@ -279,7 +280,7 @@ void spex_life_select_standing(void) {
     int err = spex_control_standing(&text);
     if (err != -ENOENT)
         select_standing(text, err);
-    free(text);
+    spex_free(text);
 }
 
 /* As spex_life_select_locked, for the selection that the process itself makes: an empty one never

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/grown.h"
+#include "base/memory/memory.h"
 #include "base/process.h"
 #include "base/service_thread.h"
 #include "collect/collector.h"
@@ -79,9 +80,9 @@ static void stop_locked(bool at_exit, struct spex_shared_object *unused) {
 static int settings_keep(void) {
     const char *out = spex_life.settings.out, *control = spex_life.settings.control;
     const char *models = spex_life.settings.models;
-    if ((out && !(spex_life.out = strdup(out))) ||
-        (control && !(spex_life.control = strdup(control))) ||
-        (models && !(spex_life.models = strdup(models))))
+    if ((out && !(spex_life.out = spex_strdup(out))) ||
+        (control && !(spex_life.control = spex_strdup(control))) ||
+        (models && !(spex_life.models = spex_strdup(models))))
         return -ENOMEM;
     spex_life.settings.out = spex_life.out;
     spex_life.settings.control = spex_life.control;

@@ -6,6 +6,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 
+#include "base/memory/memory.h"
 #include "counters/counters.h"
 #include "probe/threads.h"
 #include "ring/rings.h"
@@ -26,10 +27,10 @@ static sem_t *exit_begun SPEX_AT_START;
 void spex_unload_expect(void) {
     if (exit_begun || spex_is_of_program(&spex_life))
         return;
-    sem_t *made = malloc(sizeof(*made));
+    sem_t *made = spex_malloc(sizeof(*made));
     void (*post)(void *) = (void (*)(void *))(void (*)(void))sem_post;
     if (!made || sem_init(made, 0, 0) != 0 || __cxa_atexit(post, made, made) != 0) {
-        free(made);
+        spex_free(made);
         return;
     }
     exit_begun = made;

@@ -17,6 +17,7 @@
 
 #include <spex/compiler.h>
 
+#include "base/memory/memory.h"
 #include "ring/field_value.h"
 #include "ring/probe_type.h"
 #include "ring/record_unpack.h"
@@ -82,7 +83,7 @@ static uint64_t scaling_next(struct scaling *scaling, uint32_t weight) {
 }
 
 int spex_tracer_create(struct spex_tracer **tracer) {
-    *tracer = calloc(1, sizeof(**tracer));
+    *tracer = spex_calloc(1, sizeof(**tracer));
     return *tracer ? 0 : -ENOMEM;
 }
 
@@ -90,7 +91,7 @@ SPEX_COLD void spex_tracer_destroy(struct spex_tracer *tracer) {
     if (!tracer)
         return;
     spex_traced_free(&tracer->probes);
-    free(tracer);
+    spex_free(tracer);
 }
 
 /* Distances from the mean so far, extremes and weights of values that are added together: new
@@ -531,7 +532,7 @@ const struct spex_values *spex_tracer_losses(const struct spex_tracer *tracer, s
 static const struct spex_values *values_with_losses(const struct spex_traced *probe,
                                                     unsigned series, struct spex_values **room) {
     const struct spex_values *values = probe->values[series], *losses = probe->losses[series];
-    *room = losses ? malloc(sizeof(**room)) : NULL;
+    *room = losses ? spex_malloc(sizeof(**room)) : NULL;
     if (!*room)
         return values;
     spex_values_weigh(*room, values, losses, 1);
@@ -550,7 +551,7 @@ SPEX_COLD void spex_tracer_series(const struct spex_tracer *tracer, size_t probe
         .max = v->max,
         .left_out = v->left_out,
     };
-    free(room);
+    spex_free(room);
 }
 
 SPEX_COLD double spex_tracer_quantile(const struct spex_tracer *tracer, size_t probe,
@@ -558,6 +559,6 @@ SPEX_COLD double spex_tracer_quantile(const struct spex_tracer *tracer, size_t p
     struct spex_values *room;
     double value = spex_values_quantile(
         values_with_losses(tracer->probes.places[probe].probe, series, &room), q);
-    free(room);
+    spex_free(room);
     return value;
 }

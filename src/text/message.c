@@ -84,6 +84,14 @@ static bool has_room(void) {
     return room;
 }
 
+/* Without the stream's lock, which a child that the program makes meanwhile could not give back. */
+static void write_line(const char *line) {
+    char whole[520];
+    int length = snprintf(whole, sizeof(whole), "spex: %s\n", line);
+    ssize_t written = write(STDERR_FILENO, whole, (size_t)length);
+    (void)written;
+}
+
 /* Text of other programs may be in the arguments, so control characters are replaced. */
 void spex_message(const char *format, ...) {
     struct spex_write_signals signals;
@@ -96,6 +104,6 @@ void spex_message(const char *format, ...) {
     spex_make_printable(line);
     spex_write_signals_hold(&signals);
     if (has_room())
-        fprintf(stderr, "spex: %s\n", line);
+        write_line(line);
     spex_write_signals_release(&signals);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/growing_text.h"
 #include "ring/field_value.h"
 #include "ring/probe_type.h"
 #include "text/printable.h"
@@ -16,10 +17,10 @@
 enum { NUMBERS = 65536 };
 
 void spex_event_classes_free(struct spex_event_classes *classes) {
-    free(classes->sites);
-    free(classes->classes);
-    free(classes->events);
-    free(classes->by_probe);
+    spex_free(classes->sites);
+    spex_free(classes->classes);
+    spex_free(classes->events);
+    spex_free(classes->by_probe);
     *classes = (struct spex_event_classes){.site_count = 0};
 }
 
@@ -31,7 +32,7 @@ static void make_sound(char *text) {
 int spex_event_classes_sites(struct spex_event_classes *classes,
                              const struct spex_stream_site *sites, size_t count) {
     struct spex_stream_site *all =
-        realloc(classes->sites, (classes->site_count + count) * sizeof(*all));
+        spex_realloc(classes->sites, (classes->site_count + count) * sizeof(*all));
     if (!all)
         return -ENOMEM;
     classes->sites = all;
@@ -49,14 +50,14 @@ int spex_event_classes_sites(struct spex_event_classes *classes,
 /* Returns the array with room for another item; NULL without memory. It doubles when its count is a
  * power of two, so that it needs no size of its own. */
 static void *grown(void *items, size_t count, size_t bytes) {
-    return count & (count - 1) ? items : realloc(items, (count ? 2 * count : 1) * bytes);
+    return count & (count - 1) ? items : spex_realloc(items, (count ? 2 * count : 1) * bytes);
 }
 
 static int class_add(struct spex_event_classes *classes, const struct spex_record *record) {
     if (classes->count == SPEX_TRACE_CLASSES_MAX)
         return -EOVERFLOW;
     if (!classes->by_probe)
-        classes->by_probe = calloc(NUMBERS, sizeof(*classes->by_probe));
+        classes->by_probe = spex_calloc(NUMBERS, sizeof(*classes->by_probe));
     struct spex_event_class *all =
         grown(classes->classes, classes->count, sizeof(*classes->classes));
     if (all)
@@ -116,28 +117,28 @@ static const struct spex_stream_site *site_of(const struct spex_event_classes *c
 }
 
 /* As it stands between quotes. */
-static void print_quoted(const char *text, FILE *to) {
+static void print_quoted(const char *text, struct spex_growing_text *to) {
     for (; *text; text++) {
         if (*text == '"' || *text == '\\')
-            fputc('\\', to);
-        fputc(*text, to);
+            spex_growing_print(to, "\\");
+        spex_growing_print(to, "%c", *text);
     }
 }
 
 static void print_name(const struct spex_event_classes *classes,
-                       const struct spex_journal_event *event, FILE *to) {
+                       const struct spex_journal_event *event, struct spex_growing_text *to) {
     bool several;
     const struct spex_stream_site *site = site_of(classes, event, &several);
     if (site && site->provider[0]) {
         print_quoted(site->provider, to);
-        fputc(':', to);
+        spex_growing_print(to, ":");
     }
     if (site && site->name[0])
         print_quoted(site->name, to);
     else
-        fprintf(to, "%d", site ? (int)spex_stream_site_id(site) : (int)event->probe_id);
+        spex_growing_print(to, "%d", site ? (int)spex_stream_site_id(site) : (int)event->probe_id);
     if (several)
-        fprintf(to, ":%s", spex_probe_type_name(event->probe_type));
+        spex_growing_print(to, ":%s", spex_probe_type_name(event->probe_type));
 }
 
 /* The text of parameter `number` of "n, m[i, j]" or NULL; *length. */
@@ -209,7 +210,7 @@ static const char *type_name(unsigned kind) {
 
 /* Writes the values' fields. */
 static void print_values(const struct spex_event_classes *classes,
-                         const struct spex_journal_event *event, FILE *to) {
+                         const struct spex_journal_event *event, struct spex_growing_text *to) {
     static const char *const of_llc[] = {"references", "misses"};
     char names[SPEX_MAX_FIELDS + 1][NAME_BYTES];
     bool several, kernel = event->probe_type == SPEX_KERNEL;
@@ -237,22 +238,23 @@ static void print_values(const struct spex_event_classes *classes,
         }
         unsigned width = v ? event->layout / SPEX_LAYOUT_OTHERS : event->layout;
         unsigned field = spex_probe_type_first_value(event->probe_type) + v;
-        fprintf(to, " %s%u_t %s;", type_name(spex_kind_at(event->kinds, field)),
-                8u << (width & SPEX_LAYOUT_WIDTH_MASK), name);
+        spex_growing_print(to, " %s%u_t %s;", type_name(spex_kind_at(event->kinds, field)),
+                           8u << (width & SPEX_LAYOUT_WIDTH_MASK), name);
     }
 }
 
-void spex_event_print(const struct spex_event_classes *classes, uint32_t id, FILE *to) {
+void spex_event_print(const struct spex_event_classes *classes, uint32_t id,
+                      struct spex_growing_text *to) {
     const struct spex_journal_event *event = &classes->events[id];
     unsigned more = event->layout & SPEX_LAYOUT_MORE_MASK;
-    fprintf(to, "event { id = %u; stream_id = 0; name = \"", (unsigned)id);
+    spex_growing_print(to, "event { id = %u; stream_id = 0; name = \"", (unsigned)id);
     print_name(classes, event, to);
-    fprintf(to, "\"; fields := struct {%s%s",
-            event->layout & SPEX_LAYOUT_THREAD ? " uint32_t tid;" : "",
-            more == SPEX_LAYOUT_FULL
-                ? " uint32_t weight; uint32_t lost; uint8_t marks; uint8_t gap;"
-            : more == SPEX_LAYOUT_DRAWN ? " uint16_t weight; uint8_t marks;"
-                                        : "");
+    spex_growing_print(to, "\"; fields := struct {%s%s",
+                       event->layout & SPEX_LAYOUT_THREAD ? " uint32_t tid;" : "",
+                       more == SPEX_LAYOUT_FULL
+                           ? " uint32_t weight; uint32_t lost; uint8_t marks; uint8_t gap;"
+                       : more == SPEX_LAYOUT_DRAWN ? " uint16_t weight; uint8_t marks;"
+                                                   : "");
     print_values(classes, event, to);
-    fprintf(to, " }; };\n");
+    spex_growing_print(to, " }; };\n");
 }

@@ -11,6 +11,7 @@
 
 #include <spex/record.h>
 
+#include "base/memory/growing_text.h"
 #include "ring/probe_type.h"
 #include "trace/trace_format.h"
 
@@ -70,6 +71,7 @@ int32_t spex_event_add(struct spex_event_classes *classes, const struct spex_rec
                        unsigned layout);
 
 /* Writes an event in the language of CTF's metadata. */
-void spex_event_print(const struct spex_event_classes *classes, uint32_t id, FILE *to);
+void spex_event_print(const struct spex_event_classes *classes, uint32_t id,
+                      struct spex_growing_text *to);
 
 #endif

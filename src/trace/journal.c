@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/journal.h"
+#include "base/memory/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@ static int frame_append(struct spex_trace_disk *disk, struct spex_trace_file *jo
                         const struct spex_journal_header *header, const void *first,
                         size_t first_bytes, const void *second, size_t second_bytes) {
     size_t size = sizeof(*header) + first_bytes + second_bytes;
-    char *frame = malloc(size);
+    char *frame = spex_malloc(size);
     if (!frame)
         return -ENOMEM;
     memcpy(frame, header, sizeof(*header));
@@ -18,7 +19,7 @@ static int frame_append(struct spex_trace_disk *disk, struct spex_trace_file *jo
     if (second_bytes)
         memcpy(frame + sizeof(*header) + first_bytes, second, second_bytes);
     int err = spex_trace_file_append(disk, journal, frame, size);
-    free(frame);
+    spex_free(frame);
     return err;
 }
 

@@ -9,15 +9,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory/growing_text.h"
 #include "text/printable.h"
 
 /* Integer types of these sizes in bits, of which 0 is the last, named by them; those of the name
  * "int" are signed. */
 static void print_integers(const char *name, const unsigned char *sizes, unsigned align,
-                           const char *map, FILE *to) {
+                           const char *map, struct spex_growing_text *to) {
     for (; *sizes; sizes++)
-        fprintf(to, "typealias integer { size = %u; align = %u; signed = %s;%s } := %s%u_t;\n",
-                *sizes, align, *name == 'i' ? "true" : "false", map, name, *sizes);
+        spex_growing_print(
+            to, "typealias integer { size = %u; align = %u; signed = %s;%s } := %s%u_t;\n", *sizes,
+            align, *name == 'i' ? "true" : "false", map, name, *sizes);
 }
 
 /* All are of whole bytes and stand next to each other, but for those of an event's header, which
@@ -46,67 +48,67 @@ static const char layout[] =
     "  };\n"
     "};\n";
 
-static void print_trace(const struct spex_metadata *metadata, FILE *to) {
+static void print_trace(const struct spex_metadata *metadata, struct spex_growing_text *to) {
     bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-    fprintf(to, "trace {\n  major = 1; minor = 8;\n  uuid = \"");
+    spex_growing_print(to, "trace {\n  major = 1; minor = 8;\n  uuid = \"");
     for (int b = 0; b < SPEX_TRACE_UUID_BYTES; b++)
-        fprintf(to, "%s%02x", b == 4 || b == 6 || b == 8 || b == 10 ? "-" : "", metadata->uuid[b]);
-    fprintf(to,
-            "\";\n  byte_order = %s;\n  packet.header := struct { uint32_t magic; uint8_t "
-            "uuid[%d]; uint32_t stream_id; };\n};\n",
-            little ? "le" : "be", SPEX_TRACE_UUID_BYTES);
+        spex_growing_print(to, "%s%02x", b == 4 || b == 6 || b == 8 || b == 10 ? "-" : "",
+                           metadata->uuid[b]);
+    spex_growing_print(
+        to,
+        "\";\n  byte_order = %s;\n  packet.header := struct { uint32_t magic; uint8_t "
+        "uuid[%d]; uint32_t stream_id; };\n};\n",
+        little ? "le" : "be", SPEX_TRACE_UUID_BYTES);
 }
 
-static void print_text(const char *name, const char *text, FILE *to) {
-    fprintf(to, "  %s = \"", name);
+static void print_text(const char *name, const char *text, struct spex_growing_text *to) {
+    spex_growing_print(to, "  %s = \"", name);
     for (; *text; text++) {
         if (*text == '"' || *text == '\\')
-            fputc('\\', to);
-        fputc(*text, to);
+            spex_growing_print(to, "\\");
+        spex_growing_print(to, "%c", *text);
     }
-    fprintf(to, "\";\n");
+    spex_growing_print(to, "\";\n");
 }
 
-static void print_environment(const struct spex_metadata *metadata, FILE *to) {
+static void print_environment(const struct spex_metadata *metadata, struct spex_growing_text *to) {
     char host[HOST_NAME_MAX + 1] = "", program[256];
     gethostname(host, sizeof(host) - 1);
     snprintf(program, sizeof(program), "%s", metadata->program);
     spex_make_printable(host);
     spex_make_printable(program);
-    fprintf(to, "env {\n  tracer_name = \"spex\";\n");
+    spex_growing_print(to, "env {\n  tracer_name = \"spex\";\n");
     print_text("hostname", host, to);
     print_text("procname", program, to);
-    fprintf(to, "  vpid = %d;\n};\n", metadata->process_id);
+    spex_growing_print(to, "  vpid = %d;\n};\n", metadata->process_id);
 }
 
-static void print_clock(const struct spex_trace_clock *clock, FILE *to) {
-    fprintf(to,
-            "clock {\n  name = \"ticks\";\n  description = \"the processor's time stamp "
-            "counter\";\n  freq = %" PRIu64 ";\n  offset_s = %" PRId64 ";\n  offset = %" PRIu64
-            ";\n  absolute = true;\n};\n",
-            clock->ticks_per_second, clock->seconds, clock->ticks);
+static void print_clock(const struct spex_trace_clock *clock, struct spex_growing_text *to) {
+    spex_growing_print(to,
+                       "clock {\n  name = \"ticks\";\n  description = \"the processor's time stamp "
+                       "counter\";\n  freq = %" PRIu64 ";\n  offset_s = %" PRId64
+                       ";\n  offset = %" PRIu64 ";\n  absolute = true;\n};\n",
+                       clock->ticks_per_second, clock->seconds, clock->ticks);
 }
 
 char *spex_metadata_text(const struct spex_metadata *metadata, size_t *length) {
-    char *text = NULL;
-    FILE *to = open_memstream(&text, length);
-    if (!to)
-        return NULL;
-    fputs("/* CTF 1.8 */\n\n", to);
+    struct spex_growing_text text = {.length = 0}, *to = &text;
+    spex_growing_print(to, "/* CTF 1.8 */\n\n");
     print_integers("uint", integers, 8, "", to);
     print_integers("int", integers, 8, "", to);
-    fputs("typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := float64_t;\n",
-          to);
+    spex_growing_print(
+        to, "typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := float64_t;\n");
     print_trace(metadata, to);
     print_environment(metadata, to);
     print_clock(&metadata->clock, to);
     print_integers("bits", header_bits, 1, "", to);
     print_integers("ticks", header_ticks, 1, " map = clock.ticks.value;", to);
-    fputs(layout, to);
+    spex_growing_print(to, "%s", layout);
     for (uint32_t e = 0; e < metadata->classes->event_count; e++)
         spex_event_print(metadata->classes, e, to);
-    if (fclose(to) == 0)
-        return text;
-    free(text);
+    *length = text.length;
+    if (!text.failed)
+        return text.text;
+    spex_free(text.text);
     return NULL;
 }

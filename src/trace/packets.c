@@ -10,6 +10,7 @@
 
 #include <spex/compiler.h>
 
+#include "base/memory/memory.h"
 #include "ring/field_value.h"
 #include "ring/probe_type.h"
 #include "ring/record_unpack.h"
@@ -29,12 +30,12 @@ _Static_assert(sizeof(struct spex_trace_packet) + EVENT_BYTES_MAX <= SPEX_TRACE_
 int spex_packets_open(struct spex_packets *packets, size_t room, const uint8_t *uuid,
                       uint32_t cpu) {
     *packets = (struct spex_packets){.uuid = uuid, .cpu = cpu, .room = room};
-    packets->bytes = malloc(room + BEYOND);
+    packets->bytes = spex_malloc(room + BEYOND);
     return packets->bytes ? 0 : -ENOMEM;
 }
 
 void spex_packets_free(struct spex_packets *packets) {
-    free(packets->bytes);
+    spex_free(packets->bytes);
     packets->bytes = NULL;
 }
 

@@ -7,6 +7,7 @@
 
 #include <spex/ticks.h>
 
+#include "base/memory/memory.h"
 #include "trace/journal.h"
 
 /* The part of the bounded room, 1/JOURNAL_SHARE, in which profiles are noted as often as they come;
@@ -25,7 +26,7 @@ static bool is_due(struct spex_trace_profiles *profiles, uint64_t keep, uint64_t
 /* Without memory there is no newest one. */
 void spex_trace_profiles_keep(struct spex_trace_profiles *profiles, const void *frames,
                               size_t bytes) {
-    char *last = realloc(profiles->last, bytes);
+    char *last = spex_realloc(profiles->last, bytes);
     profiles->last_ticks = spex_ticks();
     profiles->last_bytes = 0;
     if (!last)
@@ -59,5 +60,5 @@ int spex_trace_profiles_end(struct spex_trace_profiles *profiles, struct spex_tr
 }
 
 void spex_trace_profiles_free(struct spex_trace_profiles *profiles) {
-    free(profiles->last);
+    spex_free(profiles->last);
 }

@@ -16,6 +16,7 @@
 #include <spex/ticks.h>
 
 #include "base/clock.h"
+#include "base/memory/memory.h"
 #include "text/waits.h"
 #include "trace/clock_anchor.h"
 #include "trace/journal.h"
@@ -93,7 +94,7 @@ static int metadata_write(struct spex_trace *trace) {
     if (!text)
         return -ENOMEM;
     int err = spex_trace_file_replace(trace->disk, &trace->metadata, text, length);
-    free(text);
+    spex_free(text);
     if (!err)
         trace->classes_new = false;
     return err;
@@ -131,8 +132,8 @@ static int folder_make(struct spex_trace *trace, const struct spex_trace_options
         if (*c == '/' || *c == '\n' || (c == name && (*c == '.' || *c == '-')))
             *c = '_';
     for (unsigned n = 2; n < 10000; n++) {
-        if (asprintf(&trace->directory, "%s/%s-%d%s", options->directory, name, trace->process_id,
-                     suffix) < 0) {
+        if (spex_asprintf(&trace->directory, "%s/%s-%d%s", options->directory, name,
+                          trace->process_id, suffix) < 0) {
             trace->directory = NULL;
             return -ENOMEM;
         }
@@ -140,7 +141,7 @@ static int folder_make(struct spex_trace *trace, const struct spex_trace_options
             return 0;
         if (errno != EEXIST)
             return -errno;
-        free(trace->directory);
+        spex_free(trace->directory);
         trace->directory = NULL;
         snprintf(suffix, sizeof(suffix), "-%u", n);
     }
@@ -149,13 +150,13 @@ static int folder_make(struct spex_trace *trace, const struct spex_trace_options
 
 static int files_make(struct spex_trace *trace) {
     char *hidden = NULL;
-    if (asprintf(&hidden, "%s/.spex", trace->directory) < 0)
+    if (spex_asprintf(&hidden, "%s/.spex", trace->directory) < 0)
         return -ENOMEM;
     int err = mkdir(hidden, 0777) == 0 ? 0 : -errno;
-    if (asprintf(&trace->metadata.path, "%s/metadata", trace->directory) < 0 ||
-        asprintf(&trace->journal.path, "%s/journal", hidden) < 0)
+    if (spex_asprintf(&trace->metadata.path, "%s/metadata", trace->directory) < 0 ||
+        spex_asprintf(&trace->journal.path, "%s/journal", hidden) < 0)
         err = -ENOMEM;
-    free(hidden);
+    spex_free(hidden);
     err = err ? err : clock_note(trace);
     if (!err)
         spex_trace_file_set_aside(&trace->journal, JOURNAL_END_BYTES);
@@ -174,10 +175,10 @@ static void uuid_make(uint8_t uuid[SPEX_TRACE_UUID_BYTES]) {
 
 int spex_trace_open(const struct spex_trace_options *options, struct spex_trace **out,
                     struct spex_error *error) {
-    struct spex_trace *trace = calloc(1, sizeof(*trace));
+    struct spex_trace *trace = spex_calloc(1, sizeof(*trace));
     *out = NULL;
-    if (!trace || !(trace->program = strdup(options->program))) {
-        free(trace);
+    if (!trace || !(trace->program = spex_strdup(options->program))) {
+        spex_free(trace);
         return spex_fail(error, -ENOMEM, "out of memory");
     }
     trace->disk = options->disk;
@@ -284,12 +285,12 @@ static struct spex_trace_stream *stream_of(struct spex_trace *trace, size_t cpu)
     struct spex_trace_stream *stream = trace->streams[cpu];
     if (stream)
         return stream;
-    stream = malloc(sizeof(*stream));
+    stream = spex_malloc(sizeof(*stream));
     if (!stream)
         return NULL;
     uint32_t id = cpu < CPUS_MAX ? (uint32_t)cpu : SPEX_TRACE_CPU_NONE;
     if (spex_trace_stream_open(stream, trace->directory, trace->uuid, id, trace->rotate_bytes)) {
-        free(stream);
+        spex_free(stream);
         return NULL;
     }
     trace->streams[cpu] = stream;
@@ -502,13 +503,13 @@ void spex_trace_free(struct spex_trace *trace) {
         if (!trace->streams[s])
             continue;
         spex_trace_stream_free(trace->streams[s]);
-        free(trace->streams[s]);
+        spex_free(trace->streams[s]);
     }
     spex_event_classes_free(&trace->classes);
     spex_trace_profiles_free(&trace->profiles);
-    free(trace->metadata.path);
-    free(trace->journal.path);
-    free(trace->directory);
-    free(trace->program);
-    free(trace);
+    spex_free(trace->metadata.path);
+    spex_free(trace->journal.path);
+    spex_free(trace->directory);
+    spex_free(trace->program);
+    spex_free(trace);
 }

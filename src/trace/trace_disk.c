@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/memory/memory.h"
 #include "text/write_signals.h"
 
 enum { FILE_MODE = 0666, LEFT_FIRST = 64 };
@@ -19,8 +20,8 @@ enum { TRIES_MAX = 16 };
 
 void spex_trace_disk_free(struct spex_trace_disk *disk) {
     for (size_t f = 0; f < disk->left_count; f++)
-        free(disk->left[f].path);
-    free(disk->left);
+        spex_free(disk->left[f].path);
+    spex_free(disk->left);
     disk->left = NULL;
     disk->left_count = disk->left_room = 0;
 }
@@ -115,14 +116,14 @@ int spex_trace_file_replace(struct spex_trace_disk *disk, struct spex_trace_file
     const char *name = slash ? slash + 1 : file->path;
     char *fresh;
     bool made;
-    if (asprintf(&fresh, "%.*s.%s.new", (int)(name - file->path), file->path, name) < 0)
+    if (spex_asprintf(&fresh, "%.*s.%s.new", (int)(name - file->path), file->path, name) < 0)
         return -ENOMEM;
     int err = file_write(fresh, O_CREAT | O_TRUNC, bytes, size, 0, &made);
     if (!err && rename(fresh, file->path) != 0)
         err = -errno;
     if (err && made)
         unlink(fresh);
-    free(fresh);
+    spex_free(fresh);
     if (err)
         return err;
     disk->bytes += size - file->bytes;
@@ -135,7 +136,7 @@ void spex_trace_disk_make_room(struct spex_trace_disk *disk, uint64_t more) {
     while (disk->keep && disk->bytes + more > disk->keep && gone < disk->left_count) {
         struct spex_trace_left *oldest = &disk->left[gone++];
         unlink(oldest->path);
-        free(oldest->path);
+        spex_free(oldest->path);
         disk->bytes -= oldest->bytes;
         disk->removed += oldest->bytes;
     }
@@ -151,7 +152,7 @@ static bool left_grow(struct spex_trace_disk *disk) {
     if (disk->left_count < disk->left_room)
         return true;
     size_t room = disk->left_room ? 2 * disk->left_room : LEFT_FIRST;
-    struct spex_trace_left *left = realloc(disk->left, room * sizeof(*left));
+    struct spex_trace_left *left = spex_realloc(disk->left, room * sizeof(*left));
     if (!left)
         return false;
     disk->left = left;
@@ -164,6 +165,6 @@ void spex_trace_file_leave(struct spex_trace_disk *disk, struct spex_trace_file 
     if (disk->keep && file->bytes && left_grow(disk))
         disk->left[disk->left_count++] = (struct spex_trace_left){file->path, file->bytes};
     else
-        free(file->path);
+        spex_free(file->path);
     *file = (struct spex_trace_file){.bytes = 0};
 }

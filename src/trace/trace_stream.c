@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include "trace/trace_stream.h"
+#include "base/memory/memory.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,16 +24,16 @@ int spex_trace_stream_open(struct spex_trace_stream *stream, const char *directo
 void spex_trace_stream_free(struct spex_trace_stream *stream) {
     spex_waiting_free(&stream->waiting);
     spex_packets_free(&stream->packets);
-    free(stream->file.path);
+    spex_free(stream->file.path);
 }
 
 /* NULL: no memory. */
 static char *file_path(const struct spex_trace_stream *stream) {
     char *path;
     int length = stream->cpu == SPEX_TRACE_CPU_NONE
-                     ? asprintf(&path, "%s/late_%u", stream->directory, stream->number)
-                     : asprintf(&path, "%s/cpu_%u_%u", stream->directory, (unsigned)stream->cpu,
-                                stream->number);
+                     ? spex_asprintf(&path, "%s/late_%u", stream->directory, stream->number)
+                     : spex_asprintf(&path, "%s/cpu_%u_%u", stream->directory,
+                                     (unsigned)stream->cpu, stream->number);
     return length < 0 ? NULL : path;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/waiting.h"
+#include "base/memory/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 enum { ROOM_FIRST = 1024 };
 
 void spex_waiting_free(struct spex_waiting *waiting) {
-    free(waiting->records);
+    spex_free(waiting->records);
     *waiting = (struct spex_waiting){.count = 0};
 }
 
@@ -19,7 +20,7 @@ static int waiting_grow(struct spex_waiting *waiting, size_t more) {
         return 0;
     while (room < needed)
         room *= 2;
-    struct spex_record *records = realloc(waiting->records, room * sizeof(*records));
+    struct spex_record *records = spex_realloc(waiting->records, room * sizeof(*records));
     if (!records)
         return -ENOMEM;
     waiting->records = records;

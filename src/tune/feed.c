@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/lock.h"
+#include "base/memory/memory.h"
 #include "base/service_thread.h"
 #include "collect/collector.h"
 #include "collect/sinks.h"
@@ -181,10 +182,10 @@ static void sink_list(void) {
 
 /* The feed is in place before the sink is listed, so that no watermark is missed. */
 int spex_feed_open(struct spex_feed **out) {
-    struct spex_feed *feed = calloc(1, sizeof(*feed));
+    struct spex_feed *feed = spex_calloc(1, sizeof(*feed));
     *out = NULL;
-    if (!feed || !(feed->records = calloc(FEED_RECORDS, sizeof(*feed->records)))) {
-        free(feed);
+    if (!feed || !(feed->records = spex_calloc(FEED_RECORDS, sizeof(*feed->records)))) {
+        spex_free(feed);
         return -ENOMEM;
     }
     feed_lock();
@@ -203,8 +204,8 @@ void spex_feed_close(struct spex_feed *feed) {
     feed_outlet.feed = NULL;
     feed_unlock();
     spex_in_order_free(&feed->waiting);
-    free(feed->records);
-    free(feed);
+    spex_free(feed->records);
+    spex_free(feed);
 }
 
 /* Marks the ids of all sites that the selection switches on. Marks are only added: a library that

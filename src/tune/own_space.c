@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory.h"
 #include "measure/criterion.h"
 #include "measure/plan.h"
 #include "measure/rules.h"
@@ -87,9 +88,9 @@ static int value_text(const struct spex_parameter *parameter, const struct spex_
                       char **text) {
     SPEX_PLAIN_NUMBERS;
     if (value->text)
-        return (*text = strdup(value->text)) ? 0 : -ENOMEM;
-    int length = parameter->kind == SPEX_REAL ? asprintf(text, "%.15g", value->number)
-                                              : asprintf(text, "%" PRId64, value->integer);
+        return (*text = spex_strdup(value->text)) ? 0 : -ENOMEM;
+    int length = parameter->kind == SPEX_REAL ? spex_asprintf(text, "%.15g", value->number)
+                                              : spex_asprintf(text, "%" PRId64, value->integer);
     return length < 0 ? -ENOMEM : 0;
 }
 
@@ -115,16 +116,16 @@ static const struct spex_value booleans[] = {{.text = "false"}, {.text = "true",
  * memory is ours. */
 static void parameter_free(const struct spex_parameter *parameter) {
     for (size_t v = 0; parameter->values && v < parameter->count; v++)
-        free((char *)(uintptr_t)parameter->values[v].text);
-    free((void *)(uintptr_t)parameter->values);
-    free((char *)(uintptr_t)parameter->name);
-    free((char *)(uintptr_t)parameter->unit);
+        spex_free((char *)(uintptr_t)parameter->values[v].text);
+    spex_free((void *)(uintptr_t)parameter->values);
+    spex_free((char *)(uintptr_t)parameter->name);
+    spex_free((char *)(uintptr_t)parameter->unit);
 }
 
 /* The texts are NULL until they are copied, so that parameter_free may be called at any point. */
 static int parameter_take_values(struct spex_parameter *parameter, const struct spex_value *given,
                                  struct spex_error *error) {
-    struct spex_value *values = calloc(parameter->count, sizeof(*values));
+    struct spex_value *values = spex_calloc(parameter->count, sizeof(*values));
     parameter->values = values;
     if (!values)
         return out_of_memory(error);
@@ -150,8 +151,8 @@ static int space_take_parameter(struct space_making *making, const struct spex_p
         return err;
     *parameter = whole;
     parameter->values = NULL;
-    parameter->name = strdup(whole.name);
-    parameter->unit = strdup(whole.unit ? whole.unit : "");
+    parameter->name = spex_strdup(whole.name);
+    parameter->unit = spex_strdup(whole.unit ? whole.unit : "");
     making->own->space.parameter_count = p + 1;
     if (!parameter->name || !parameter->unit)
         return out_of_memory(making->error);
@@ -232,8 +233,8 @@ static int space_take_criterion(struct space_making *making, const struct spex_c
     if (err)
         return err;
     making->criteria[c] = *given;
-    making->criteria[c].probe = strdup(given->probe);
-    making->criteria[c].metric = strdup(given->metric);
+    making->criteria[c].probe = spex_strdup(given->probe);
+    making->criteria[c].metric = spex_strdup(given->metric);
     space->criterion_count = c + 1;
     return making->criteria[c].probe && making->criteria[c].metric ? 0
                                                                    : out_of_memory(making->error);
@@ -312,20 +313,20 @@ int spex_own_space_make(const struct spex_space *given, struct spex_own_space **
     if (!given || given->size != sizeof(*given))
         return spex_fail(error, -EINVAL, "a space of this version was expected");
     struct space_making making = {
-        .own = calloc(1, sizeof(*making.own)),
-        .parameters = calloc(SPEX_PARAMETERS_MAX, sizeof(*making.parameters)),
-        .criteria = calloc(SPEX_CRITERIA_MAX, sizeof(*making.criteria)),
+        .own = spex_calloc(1, sizeof(*making.own)),
+        .parameters = spex_calloc(SPEX_PARAMETERS_MAX, sizeof(*making.parameters)),
+        .criteria = spex_calloc(SPEX_CRITERIA_MAX, sizeof(*making.criteria)),
         .error = error,
     };
     if (!making.own || !making.parameters || !making.criteria) {
-        free(making.own);
-        free(making.parameters);
-        free(making.criteria);
+        spex_free(making.own);
+        spex_free(making.parameters);
+        spex_free(making.criteria);
         return out_of_memory(error);
     }
     struct spex_space *space = &making.own->space;
     *space = *given;
-    space->name = strdup(given->name ? given->name : "");
+    space->name = spex_strdup(given->name ? given->name : "");
     space->parameters = making.parameters;
     space->criteria = making.criteria;
     /* The counts grow with the copies that exist. */
@@ -344,12 +345,12 @@ void spex_own_space_free(struct spex_own_space *own) {
     for (size_t p = 0; p < own->space.parameter_count; p++)
         parameter_free(&own->space.parameters[p]);
     for (size_t c = 0; c < own->space.criterion_count; c++) {
-        free((char *)(uintptr_t)own->space.criteria[c].probe);
-        free((char *)(uintptr_t)own->space.criteria[c].metric);
+        spex_free((char *)(uintptr_t)own->space.criteria[c].probe);
+        spex_free((char *)(uintptr_t)own->space.criteria[c].metric);
     }
-    free((void *)(uintptr_t)own->space.parameters);
-    free((void *)(uintptr_t)own->space.criteria);
-    free((char *)(uintptr_t)own->space.name);
-    free(own->probes);
-    free(own);
+    spex_free((void *)(uintptr_t)own->space.parameters);
+    spex_free((void *)(uintptr_t)own->space.criteria);
+    spex_free((char *)(uintptr_t)own->space.name);
+    spex_free(own->probes);
+    spex_free(own);
 }

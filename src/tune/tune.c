@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/lock.h"
+#include "base/memory/memory.h"
 #include "base/process.h"
 #include "base/service_thread.h"
 #include "base/uninterrupted.h"
@@ -300,10 +301,10 @@ static void session_free(struct spex_tune_session *session) {
     spex_summary_free(&session->summary);
     spex_trials_free(&session->trials);
     spex_own_space_free(session->own);
-    free(session->state);
-    free(session->planned);
-    free(session->now);
-    free(session);
+    spex_free(session->state);
+    spex_free(session->planned);
+    spex_free(session->now);
+    spex_free(session);
 }
 
 static int check_options(const struct spex_tune_options *options, struct spex_error *error) {
@@ -328,9 +329,9 @@ static int session_init_policy(struct spex_tune_session *session, struct spex_er
     const struct spex_space *space = spex_tune_session_space(session);
     const struct spex_policy_ops *policy = session->options.policy;
     size_t bytes = policy->state_size(space);
-    session->state = calloc(1, bytes ? bytes : 1);
-    session->planned = calloc(space->parameter_count, sizeof(*session->planned));
-    session->now = calloc(space->parameter_count, sizeof(*session->now));
+    session->state = spex_calloc(1, bytes ? bytes : 1);
+    session->planned = spex_calloc(space->parameter_count, sizeof(*session->planned));
+    session->now = spex_calloc(space->parameter_count, sizeof(*session->now));
     if (!session->state || !session->planned || !session->now)
         return spex_fail(error, -ENOMEM, "out of memory");
     int err = policy->init(session->state, space);
@@ -399,7 +400,7 @@ static bool tune_is_running(void) {
 /* The options are copied; what they point to stays the program's. */
 static int session_make(const struct spex_tune_options *options, struct spex_tune_session **out,
                         struct spex_error *error) {
-    struct spex_tune_session *session = calloc(1, sizeof(*session));
+    struct spex_tune_session *session = spex_calloc(1, sizeof(*session));
     if (!session)
         return spex_fail(error, -ENOMEM, "out of memory");
     session->options = *options;

@@ -3,6 +3,7 @@
  * context and not for each record. Contexts of records have been checked (spex_kernel_record_sound)
  * before they index the table. */
 #include "watch/record_judge.h"
+#include "base/memory/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct spex_record_judge {
 int spex_record_judge_create(struct spex_record_judge **judge, struct spex_anomalies *anomalies,
                              const struct spex_kernels_known *known, struct spex_instant begin,
                              double ticks_per_second) {
-    struct spex_record_judge *made = calloc(1, sizeof(*made));
+    struct spex_record_judge *made = spex_calloc(1, sizeof(*made));
     *judge = made;
     if (!made)
         return -ENOMEM;
@@ -34,7 +35,7 @@ int spex_record_judge_create(struct spex_record_judge **judge, struct spex_anoma
 }
 
 void spex_record_judge_destroy(struct spex_record_judge *judge) {
-    free(judge);
+    spex_free(judge);
 }
 
 /* Finds the kernel of a record. A record whose path or parameters are not known is looked up as "",

@@ -15,6 +15,7 @@
 #include <spex/record.h>
 
 #include "base/lock.h"
+#include "base/memory/memory.h"
 #include "base/process.h"
 #include "base/uninterrupted.h"
 #include "collect/sinks.h"
@@ -152,7 +153,7 @@ static void watching_free(struct watching *watching) {
     spex_record_judge_destroy(watching->judge);
     spex_anomalies_destroy(watching->anomalies);
     spex_models_free(&watching->models);
-    free(watching);
+    spex_free(watching);
 }
 
 static int check_options(const struct spex_watch_options *options, struct spex_error *error) {
@@ -215,7 +216,7 @@ static int watching_start(const struct spex_watch_options *options, struct spex_
         return spex_fail(error, -ENOTRECOVERABLE, SPEX_PROCESS_UNKNOWN);
     if (is_reporting)
         return spex_fail(error, -EBUSY, "this watching is under way");
-    struct watching *watching = calloc(1, sizeof(*watching));
+    struct watching *watching = spex_calloc(1, sizeof(*watching));
     if (!watching)
         return spex_fail(error, -ENOMEM, "out of memory");
     watching->options = *options;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory/memory.h"
 #include "wire/listening_socket.h"
 
 enum { FILE_BYTES = 128 };
@@ -63,11 +64,11 @@ static int read_file(int directory, const char *name, char **text) {
     struct spex_descriptor file = spex_descriptor_brief(fd);
     int err =
         spex_descriptor_is_at(&file, directory, name, false) ? check_file(file.number) : -EBADF;
-    if (!err && !(*text = malloc(SPEX_CONTROL_TEXT_BYTES + 1)))
+    if (!err && !(*text = spex_malloc(SPEX_CONTROL_TEXT_BYTES + 1)))
         err = -ENOMEM;
     err = err ? err : read_text(file.number, *text);
     if (err) {
-        free(*text);
+        spex_free(*text);
         *text = NULL;
     }
     spex_descriptor_close(&file);

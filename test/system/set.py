@@ -156,6 +156,8 @@ class Set(Programs):
         for budget in "0%", "101%", "x", "2":
             self.refused("a percentage above 0% and up to 100%, such as 2%, or off was expected", "-b", budget, process.pid, status=2)
         self.refused("a process and probes were expected", "-b", "2%", "--for", "60s", process.pid, status=2)
+        self.refused("options come before the process", process.pid, "-b", "3%", status=2)
+        self.refused("options come before the process", process.pid, "*", "--for", "60s", status=2)
         self.refused("without --follow", "-f", "-b", "2%", "--for", "60s", process.pid, "*", status=2)
         self.assertIsNone(self.budget(process))
 

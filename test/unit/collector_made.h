@@ -20,10 +20,10 @@ static void *made_malloc(size_t bytes);
 static int made_join(pthread_t thread, void **result);
 
 #define spex_ticks   made_ticks
-#define malloc       made_malloc
+#define spex_malloc  made_malloc
 #define pthread_join made_join
 #include "collect/collector.c"
-#undef malloc
+#undef spex_malloc
 #undef pthread_join
 
 enum { CPUS = 2, RINGS = (CPUS + 1) * SPEX_PROBE_TYPES, EVENTS = 4000, RESTS = 500, PASSES = 400 };

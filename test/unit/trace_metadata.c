@@ -57,16 +57,15 @@ static int32_t event_put(uint16_t probe, uint32_t type, unsigned values, unsigne
 
 /* What stands of an event behind its id and stream: its name and fields. */
 static void expect_event(int32_t id, const char *name_and_fields) {
-    char *text = NULL, head[64];
-    size_t length;
-    FILE *to = open_memstream(&text, &length);
-    assert_non_null(to);
-    spex_event_print(&classes, (uint32_t)id, to);
-    fclose(to);
+    struct spex_growing_text to = {.length = 0};
+    char head[64];
+    spex_event_print(&classes, (uint32_t)id, &to);
+    assert_false(to.failed);
+    const char *text = to.text;
     int begin = snprintf(head, sizeof(head), "event { id = %d; stream_id = 0; name = ", (int)id);
     assert_int_equal(strncmp(text, head, (size_t)begin), 0);
     assert_string_equal(text + begin, name_and_fields);
-    free(text);
+    spex_free(to.text);
 }
 
 static int setup(void **state) {

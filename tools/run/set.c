@@ -391,6 +391,15 @@ static int complain_of_usage(const char *what) {
     return spex_complain(SPEX_EXIT_USAGE, "set: %s", what);
 }
 
+/* A selection may begin with "-", so options come first; but this is none. */
+static bool is_late_option(char *const *operands, int count) {
+    for (int o = 1; o < count; o++)
+        if (strncmp(operands[o], "--", 2) == 0 ||
+            (strcmp(operands[o], "-b") == 0 && o + 1 < count && strchr(operands[o + 1], '%')))
+            return true;
+    return false;
+}
+
 int spex_command_set(int argc, char **argv) {
     struct change change = {.budget = -1};
     const struct spex_option known[] = {
@@ -405,6 +414,8 @@ int spex_command_set(int argc, char **argv) {
     int status = spex_options_take(&set_syntax, known, argc, argv, &operands);
     if (status)
         return status;
+    if (is_late_option(operands.list, operands.count))
+        return complain_of_usage("options come before the process: spex set -b 3% PID");
     if (operands.count == 1 && (change.budget < 0 || change.lease > 0))
         return complain_of_usage("a process and probes were expected, not 1");
     if (change.lease > 0 && (change.budget == 0 || (change.budget > 0 && change.follow)))

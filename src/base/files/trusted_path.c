@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include "base/files/trusted_path.h"
+#include "base/memory/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,21 +42,21 @@ static char *link_target(const char *path) {
         return NULL;
     }
     size_t before = text[0] == '/' ? 0 : spex_path_directory(path);
-    if (asprintf(&target, "%.*s%.*s", (int)before, path, (int)length, text) < 0)
+    if (spex_asprintf(&target, "%.*s%.*s", (int)before, path, (int)length, text) < 0)
         return NULL;
     return target;
 }
 
 int spex_path_trusted(const char *path, char **target) {
     struct stat at;
-    *target = strdup(path);
+    *target = spex_strdup(path);
     for (int links = 0; *target; links++) {
         if (lstat(*target, &at) != 0 || !S_ISLNK(at.st_mode))
             return 0;
         bool foreign = spex_path_is_foreign(*target, &at);
         char *next = foreign || links == LINKS_MAX ? NULL : link_target(*target);
         int err = foreign ? -EACCES : links == LINKS_MAX ? -ELOOP : next ? 0 : -errno;
-        free(*target);
+        spex_free(*target);
         *target = next;
         if (err)
             return err;
@@ -98,6 +99,6 @@ int spex_path_open(const char *path, int flags) {
         fd = target_open(target, flags);
     if (fd == -EEXIST) /* another process has made it in between */
         fd = target_open(target, flags);
-    free(target);
+    spex_free(target);
     return fd;
 }

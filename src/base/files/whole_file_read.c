@@ -9,6 +9,7 @@
 
 #include "base/files/pipe_end.h"
 #include "base/files/whole_file.h"
+#include "base/memory/memory.h"
 
 /* As read(), but not for ever where `waits` is not set. */
 static ssize_t read_some(int fd, bool waits, char *bytes, size_t size) {
@@ -24,7 +25,7 @@ static int read_up_to(int fd, bool waits, size_t most, char **text, size_t *leng
         if (*length == room) {
             room = room ? 2 * room : 4096;
             room = room > most ? most + 1 : room;
-            char *grown = realloc(*text, room + 1);
+            char *grown = spex_realloc(*text, room + 1);
             if (!grown)
                 return -ENOMEM;
             *text = grown;
@@ -69,7 +70,7 @@ int spex_whole_file_read(const char *path, enum spex_file_kind kind, size_t most
         close(fd);
     if (!err)
         return 0;
-    free(*text);
+    spex_free(*text);
     *text = NULL;
     if (err == -EFBIG)
         return spex_fail(error, err, "cannot read %s: at most %zu MiB were expected", name,

@@ -17,6 +17,7 @@
 #include "base/files/pipe_end.h"
 #include "base/files/trusted_path.h"
 #include "base/files/whole_file.h"
+#include "base/memory/memory.h"
 #include "text/write_signals.h"
 
 static int write_all(int fd, const char *bytes, size_t size) {
@@ -55,8 +56,8 @@ int spex_whole_file_open_beside(const char *target, char **name) {
     *name = NULL;
     if (getrandom(&number, sizeof(number), 0) != sizeof(number))
         return -EIO;
-    if (asprintf(name, "%.*s.spex-%016" PRIx64, (int)spex_path_directory(target), target, number) <
-        0)
+    if (spex_asprintf(name, "%.*s.spex-%016" PRIx64, (int)spex_path_directory(target), target,
+                      number) < 0)
         *name = NULL;
     if (!*name)
         return -ENOMEM;
@@ -67,7 +68,7 @@ int spex_whole_file_open_beside(const char *target, char **name) {
         unlink(*name);
     }
     if (err) {
-        free(*name);
+        spex_free(*name);
         *name = NULL;
     }
     return err ? err : fd;
@@ -83,7 +84,7 @@ static int replace(const char *target, const void *bytes, size_t size) {
         if (err)
             unlink(name);
     }
-    free(name);
+    spex_free(name);
     return err;
 }
 
@@ -100,7 +101,7 @@ int spex_whole_file_write(const char *path, const void *bytes, size_t size,
     if (!err)
         err = stat(path, &old) == 0 && !S_ISREG(old.st_mode) ? write_into(path, bytes, size)
                                                              : replace(target, bytes, size);
-    free(target);
+    spex_free(target);
     return err ? spex_fail(error, err, "cannot write %s: %s", path, spex_pipe_error(err)) : 0;
 }
 
@@ -116,8 +117,8 @@ int spex_whole_file_check(const char *path) {
         close(fd);
     if (fd >= 0 && name)
         unlink(name);
-    free(name);
-    free(target);
+    spex_free(name);
+    spex_free(target);
     return fd < 0 ? fd : 0;
 }
 
@@ -127,7 +128,7 @@ int spex_whole_file_target(const char *path, char **target) {
     if (!err && lstat(*target, &at) == 0 && !S_ISREG(at.st_mode))
         err = S_ISDIR(at.st_mode) ? -EISDIR : -EINVAL;
     if (err) {
-        free(*target);
+        spex_free(*target);
         *target = NULL;
     }
     return err;

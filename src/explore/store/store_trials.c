@@ -43,6 +43,9 @@ static int delete_trial(struct spex_store *store, sqlite3_int64 number, struct s
 static int insert_trial(struct spex_store *store, sqlite3_int64 number,
                         const struct spex_trial *trial, struct spex_error *error) {
     sqlite3_stmt *statement = NULL;
+    /* A trial without a status has ended without memory for it. */
+    if (!trial->status)
+        return spex_fail(error, -ENOMEM, "out of memory");
     int err = spex_store_keep(store,
                               "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
                               " datetime('now'), ?, ?, ?)",

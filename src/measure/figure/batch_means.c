@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory.h"
 #include "base/student.h"
 #include "stats/histogram.h"
 #include "stats/scale.h"
@@ -34,12 +35,12 @@ int spex_batch_means_open(struct spex_batch_means *means, uint64_t batch_records
     *means = (struct spex_batch_means){
         .batch_records = batch_records, .min = INFINITY, .max = -INFINITY};
     if (quantiles)
-        means->weights = calloc((size_t)SPEX_BATCHES * ROW, sizeof(*means->weights));
+        means->weights = spex_calloc((size_t)SPEX_BATCHES * ROW, sizeof(*means->weights));
     return quantiles && !means->weights ? -ENOMEM : 0;
 }
 
 void spex_batch_means_close(struct spex_batch_means *means) {
-    free(means->weights);
+    spex_free(means->weights);
     means->weights = NULL;
 }
 
@@ -94,7 +95,7 @@ static void batches_join(struct spex_batch_means *means) {
 static bool batches_widen(struct spex_batch_means *means, unsigned scale) {
     unsigned from = means->scale;
     double *weights = from == SPEX_SCALE_NATURAL
-                          ? calloc((size_t)SPEX_BATCHES * ROW, sizeof(*weights))
+                          ? spex_calloc((size_t)SPEX_BATCHES * ROW, sizeof(*weights))
                           : means->weights;
     struct range range = buckets_range(means);
     means->scale = scale;
@@ -103,7 +104,7 @@ static bool batches_widen(struct spex_batch_means *means, unsigned scale) {
             weights[b * ROW + spex_value_scale_bucket_from(scale, from, i)] +=
                 means->weights[b * ROW + i];
     if (weights != means->weights)
-        free(means->weights);
+        spex_free(means->weights);
     means->weights = weights;
     return weights;
 }

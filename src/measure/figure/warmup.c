@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory.h"
 #include "measure/figure/figure.h"
 
 /* Records in the first batches, as in MSER-5 (steady.c). */
@@ -35,13 +36,13 @@ struct spex_warmup {
 /* A short run is not looked at before LEAST_SHARE of its time: a few records settle by chance. */
 int spex_warmup_create(const struct spex_space *space, double ticks_per_second,
                        struct spex_warmup **out) {
-    struct spex_warmup *warmup = calloc(1, sizeof(*warmup));
+    struct spex_warmup *warmup = spex_calloc(1, sizeof(*warmup));
     *out = warmup;
     if (!warmup)
         return -ENOMEM;
     warmup->space = space;
     warmup->least_ticks = LEAST_SHARE * space->rules.duration_seconds * ticks_per_second;
-    warmup->figures = calloc(space->criterion_count, sizeof(*warmup->figures));
+    warmup->figures = spex_calloc(space->criterion_count, sizeof(*warmup->figures));
     int err = warmup->figures ? 0 : -ENOMEM;
     for (size_t c = 0; c < space->criterion_count && !err; c++)
         err = spex_figure_open(&warmup->figures[c], &space->criteria[c], BATCH_RECORDS, false);
@@ -57,9 +58,9 @@ void spex_warmup_destroy(struct spex_warmup *warmup) {
         return;
     for (size_t c = 0; warmup->figures && c < warmup->space->criterion_count; c++)
         spex_figure_close(&warmup->figures[c]);
-    free(warmup->figures);
-    free(warmup->records);
-    free(warmup);
+    spex_free(warmup->figures);
+    spex_free(warmup->records);
+    spex_free(warmup);
 }
 
 void spex_warmup_probe(struct spex_warmup *warmup, size_t criterion, uint16_t probe_id,
@@ -80,7 +81,7 @@ static int warmup_make_room(struct spex_warmup *warmup) {
         return 0;
     }
     size_t room = warmup->room ? warmup->room * 2 : 1024;
-    struct spex_record *records = realloc(warmup->records, room * sizeof(*records));
+    struct spex_record *records = spex_realloc(warmup->records, room * sizeof(*records));
     if (!records)
         return -ENOMEM;
     warmup->records = records;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/memory.h"
 #include "base/splitmix.h"
 #include "model/anomaly/detector.h"
 
@@ -90,13 +91,13 @@ const char *spex_unjudged_text(enum spex_unjudged reason) {
 /* One kernel for each reason is made in advance, and stands for all that are not judged for it. */
 int spex_anomalies_create(struct spex_anomalies **anomalies, const struct spex_models *models,
                           double rate, spex_anomaly_told *told, void *user) {
-    struct spex_anomalies *made = calloc(1, sizeof(*made));
+    struct spex_anomalies *made = spex_calloc(1, sizeof(*made));
     *anomalies = made;
     if (!made)
         return -ENOMEM;
-    made->watched = calloc(models->count + 1, sizeof(struct spex_watched *));
+    made->watched = spex_calloc(models->count + 1, sizeof(struct spex_watched *));
     if (!made->watched) {
-        free(made);
+        spex_free(made);
         *anomalies = NULL;
         return -ENOMEM;
     }
@@ -113,9 +114,9 @@ void spex_anomalies_destroy(struct spex_anomalies *anomalies) {
     if (!anomalies)
         return;
     for (size_t m = 0; m < anomalies->models->count; m++)
-        free(anomalies->watched[m]);
-    free(anomalies->watched);
-    free(anomalies);
+        spex_free(anomalies->watched[m]);
+    spex_free(anomalies->watched);
+    spex_free(anomalies);
 }
 
 /* Whether the model can judge executions of a kernel with these parameters, whose names and
@@ -145,7 +146,7 @@ int spex_anomalies_kernel(struct spex_anomalies *anomalies, const char *path,
     }
     struct spex_watched **place = &anomalies->watched[model - anomalies->models->items];
     if (!*place) {
-        *place = calloc(1, sizeof(**place));
+        *place = spex_calloc(1, sizeof(**place));
         if (!*place)
             return -ENOMEM;
         (*place)->model = model;
@@ -175,7 +176,7 @@ static double median_ratio(const struct spex_watched *kernel) {
     float sorted[RATIOS];
     size_t count = kernel->anomaly.executions < RATIOS ? kernel->anomaly.executions : RATIOS;
     memcpy(sorted, kernel->ratios, count * sizeof(*sorted));
-    qsort(sorted, count, sizeof(*sorted), compare_floats);
+    spex_sort(sorted, count, sizeof(*sorted), compare_floats);
     return exp((double)sorted[count / 2]);
 }
 

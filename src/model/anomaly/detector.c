@@ -3,6 +3,7 @@
  * step up or down. So the state has a fixed size and an execution takes constant time, but for
  * the tail. A shift is found by a CUSUM of Bernoulli variables; detector.h names the source. */
 #include "model/anomaly/detector.h"
+#include "base/memory/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -74,7 +75,7 @@ static double centre_limited(const struct spex_detector *detector, double centre
  * which is too high rather than too low. */
 static void detector_learn_first(struct spex_detector *detector) {
     float *sorted = detector->first, distances[SPEX_DETECTOR_FIRST];
-    qsort(sorted, SPEX_DETECTOR_FIRST, sizeof(*sorted), compare_floats);
+    spex_sort(sorted, SPEX_DETECTOR_FIRST, sizeof(*sorted), compare_floats);
     double middle = sorted[SPEX_DETECTOR_FIRST / 2];
     detector->centre = centre_limited(detector, middle);
     for (int f = 0; f < SPEX_DETECTOR_FIRST; f++) {
@@ -82,7 +83,7 @@ static void detector_learn_first(struct spex_detector *detector) {
         spex_tail_add(&detector->tail, sorted[f] - middle);
     }
     detector->upper = sorted[SPEX_DETECTOR_FIRST * 19 / 20] - middle;
-    qsort(distances, SPEX_DETECTOR_FIRST, sizeof(*distances), compare_floats);
+    spex_sort(distances, SPEX_DETECTOR_FIRST, sizeof(*distances), compare_floats);
     detector->deviation = fmax(distances[SPEX_DETECTOR_FIRST / 2], DEVIATION_LEAST);
 }
 

@@ -15,6 +15,7 @@
 
 #include <spex/site.h>
 
+#include "base/memory/memory.h"
 #include "ring/probe_type.h"
 
 #define ALL_TYPES ((1u << SPEX_PROBE_TYPES) - 1)
@@ -156,7 +157,7 @@ static int item_parse(struct span text, struct spex_selection_item *item,
     const char *wrong = item_parse_parts(text, item, &what);
     if (wrong)
         return spex_fail(error, -EINVAL, "\"%.*s\": %s", (int)text.length, text.at, wrong);
-    item->what = strndup(what.at, what.length);
+    item->what = spex_strndup(what.at, what.length);
     return item->what ? 0 : spex_fail(error, -ENOMEM, "out of memory");
 }
 
@@ -204,7 +205,7 @@ static void selection_remove(struct spex_selection *selection,
     size_t kept = 0;
     for (size_t i = 0; i < selection->count; i++) {
         if (selection_replaces(others, &selection->items[i]))
-            free(selection->items[i].what);
+            spex_free(selection->items[i].what);
         else
             selection->items[kept++] = selection->items[i];
     }
@@ -239,7 +240,7 @@ static int selection_append(struct spex_selection *selection, const struct spex_
     size_t most = selection->count + added->count;
     if (added->count == 0)
         return 0;
-    struct spex_selection_item *items = realloc(selection->items, most * sizeof(*items));
+    struct spex_selection_item *items = spex_realloc(selection->items, most * sizeof(*items));
     if (!items)
         return -ENOMEM;
     selection->items = items;
@@ -262,7 +263,7 @@ static int selection_parse_item(struct span text, struct spex_selection *selecti
     else if (selection_append(selection, &(struct spex_selection){.items = &item, .count = 1}) != 0)
         err = spex_fail(error, -ENOMEM, "out of memory");
     if (err)
-        free(item.what);
+        spex_free(item.what);
     return err;
 }
 
@@ -309,8 +310,8 @@ int spex_selection_parse(const char *text, struct spex_selection *selection,
 /* Also frees a selection whose parsing has failed half-way. */
 void spex_selection_free(struct spex_selection *selection) {
     for (size_t i = 0; i < selection->count; i++)
-        free(selection->items[i].what);
-    free(selection->items);
+        spex_free(selection->items[i].what);
+    spex_free(selection->items);
     *selection = (struct spex_selection){0};
 }
 
@@ -322,7 +323,7 @@ int spex_selection_change(struct spex_selection *present, struct spex_selection 
         *present = *change;
     } else if (!(err = selection_fits(present, change) ? selection_append(present, change)
                                                        : -E2BIG)) {
-        free(change->items);
+        spex_free(change->items);
     } else {
         spex_selection_free(change);
     }
