@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grown.h"
 #include "observe/profile_sum.h"
 #include "profile/confidence.h"
 #include "stats/tracer.h"
@@ -308,6 +309,16 @@ static uint64_t records_of(const struct one *one) {
     return records;
 }
 
+/* The journal counts what the process has lost and not recorded, which its figures tell as well, and
+ * what the recorder has lost, as on a full disk: the process takes that for consumed, or
+ * undelivered. */
+static void losses_take(struct spex_profile_process *whole, uint64_t noted) {
+    uint64_t lost = spex_grown(whole->unrecorded, noted), later = spex_grown(whole->lost, lost);
+    whole->consumed = spex_grown(later, whole->consumed);
+    whole->undelivered = spex_grown(later, whole->undelivered);
+    whole->lost += later;
+}
+
 static int one_finish(struct spex_part *part, size_t process) {
     struct one *one = &part->of[process];
     const struct spex_recording_process *of = &part->trace->processes[process];
@@ -320,8 +331,7 @@ static int one_finish(struct spex_part *part, size_t process) {
         err = difference_make(one);
     if (err)
         return err;
-    uint64_t lost = lost_until(&of->journal, part->to) - lost_until(&of->journal, part->from);
-    whole->lost = lost > whole->lost ? lost : whole->lost;
+    losses_take(whole, lost_until(&of->journal, part->to) - lost_until(&of->journal, part->from));
     if (!(whole->ticks_per_second > 0))
         whole->ticks_per_second = part->trace->ticks_per_second;
     if (!(whole->seconds > 0))
