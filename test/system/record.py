@@ -24,6 +24,7 @@ from launched import NOBODY, PATIENCE, RUNS, SKIP, SPEX, wait_for
 from recorders import BRIEF, EMULATED, Recorder, main, traces
 
 KILLS = 10 if BRIEF else 50
+KILLED = {"seconds": None, "why": "its writer was killed, or still writes"}
 TOLD = re.compile(r"^spex: (\d+) records, (\d+) lost, .* in (\S+?)(; older ones, .* removed)?$", re.MULTILINE)
 
 
@@ -39,6 +40,10 @@ class Recorded(Recorder):
         found = TOLD.search(text)
         self.assertTrue(found, text)
         return int(found[1]), int(found[2])
+
+    def table(self):
+        return json.loads(subprocess.run([SPEX, "stats", "--json", self.path("t")], check=True, capture_output=True,
+                                         timeout=PATIENCE).stdout)
 
     def expect(self, result, made):
         """All agree on how many records were made."""
@@ -237,6 +242,10 @@ class Files(Recorded):
         records, _ = self.told(result.stderr)
         self.assertGreater(records, 1000)
         self.assertEqual(traces.count(self.path("t"))[0], records)
+        (process,) = self.table()["processes"]
+        self.assertEqual(process["records"], {"produced": 200000, "consumed": records, "lost": 200000 - records,
+                                              "undelivered": 0, "unrecorded": 0})
+        self.assertEqual(process["ended"]["why"], "No space left on device")
 
     def test_a_folder_that_cannot_be_made(self):
         result = self.run_it("-o", self.path("no/t"), "--", "recorded", "kernels")
@@ -282,6 +291,7 @@ class Ends(Recorded):
             _, said = process.communicate()
             self.assertEqual(process.returncode, -signal.SIGKILL)
             self.assertEqual(traces.count(self.path("t")), self.told(said))
+            self.assertIsNone(self.table()["processes"][0]["ended"])
             shutil.rmtree(self.path("t"))
 
     def test_kill_the_recorder(self):
@@ -294,6 +304,7 @@ class Ends(Recorded):
             if any(name.startswith("cpu_") for name in os.listdir(self.folders()[0])):
                 events += traces.count(self.path("t"))[0]
             self.assertEqual(traces.journal(self.folders()[0])[0][0], 4)
+            self.assertEqual(self.table()["processes"][0]["ended"], KILLED)
             shutil.rmtree(self.path("t"))
         self.assertGreater(events, 0)
         shutil.rmtree(self.path("spex"), ignore_errors=True)
@@ -435,8 +446,11 @@ class Within(Recorded):
             program.kill()
             program.wait()
             events += traces.count(self.path("t"))[0]
+            self.assertEqual(self.table()["processes"][0]["ended"], KILLED)
             shutil.rmtree(self.path("t"))
         self.assertGreater(events, 0)
+        self.assertEqual(self.alone("kernels").returncode, 0)
+        self.assertIsNone(self.table()["processes"][0]["ended"])
 
 
 class Running(Recorded):

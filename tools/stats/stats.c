@@ -112,6 +112,9 @@ static int json_write(json_t *json) {
                : SPEX_EXIT_OK;
 }
 
+/* Of a recording that nobody has ended. */
+static const char unfinished[] = "its writer was killed, or still writes";
+
 static void end_print(const struct spex_recording *trace,
                       const struct spex_recording_process *process) {
     const char *why;
@@ -119,6 +122,8 @@ static void end_print(const struct spex_recording *trace,
     if (ended)
         printf("recording ended after %.3f s: %s; later executions have no record\n",
                (double)spex_recording_ns(trace, ended->ticks) / 1e9, why);
+    else if (!process->journal.finished)
+        printf("recording has no end: %s; later executions are in no figure\n", unfinished);
 }
 
 static void tables_print(const struct spex_recording *trace, const struct spex_part *part,
@@ -138,16 +143,23 @@ static void tables_print(const struct spex_recording *trace, const struct spex_p
     }
 }
 
-/* "ended" is null where no error has ended the recording. */
+/* Null where the recording has gone on to the end of the process. */
+static json_t *ended_json(const struct spex_recording *trace,
+                          const struct spex_recording_process *process) {
+    const char *why;
+    const struct spex_recording_mark *mark = spex_journal_ended(&process->journal, &why);
+    if (mark)
+        return json_pack("{s:f, s:o}", "seconds",
+                         (double)spex_recording_ns(trace, mark->ticks) / 1e9, "why",
+                         spex_text_json(why));
+    return process->journal.finished ? json_null()
+                                     : json_pack("{s:n, s:s}", "seconds", "why", unfinished);
+}
+
 static json_t *process_json(const struct spex_recording *trace,
                             const struct spex_recording_process *process,
                             const struct spex_profile *profile) {
-    const char *why;
-    const struct spex_recording_mark *mark = spex_journal_ended(&process->journal, &why);
-    json_t *ended = mark ? json_pack("{s:f, s:o}", "seconds",
-                                     (double)spex_recording_ns(trace, mark->ticks) / 1e9, "why",
-                                     spex_text_json(why))
-                         : json_null();
+    json_t *ended = ended_json(trace, process);
     json_t *json = json_pack("{s:I, s:o, s:o}", "pid", (json_int_t)process->process_id, "command",
                              spex_text_json(process->program), "ended", ended);
     json_t *figures = spex_profile_json(profile);

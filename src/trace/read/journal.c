@@ -31,6 +31,7 @@ struct reading {
     uint64_t size, offset;
     char *body;
     size_t room;
+    uint16_t kind; /* of the frame before */
     /* Why the trace is not read at all. */
     struct spex_error refused;
 };
@@ -272,6 +273,9 @@ static int next_frame(struct reading *reading) {
         err = take_frame(reading, &head, bytes);
     if (err == -EPROTO)
         return stop_at(reading, "the frame is malformed");
+    reading->journal->finished =
+        reading->kind == SPEX_JOURNAL_CLOCK && head.kind == SPEX_JOURNAL_LOST;
+    reading->kind = head.kind;
     reading->offset += sizeof(head) + bytes;
     return err;
 }

@@ -83,6 +83,8 @@ struct spex_journal {
     size_t mark_count;
     /* The number of the first mark of an error that has ended the recording, and 1; 0: none has. */
     size_t ended;
+    /* The writer has come to the end: its last two frames are CLOCK and LOST. */
+    bool finished;
 };
 
 /* Reads the journal at `path`. 0; -ENOMEM; or another negative errno value where the file cannot be
