@@ -109,10 +109,13 @@ static bool long_spans_are_missing(const struct spex_profile_probe *probe) {
            ended - probe->weight > SPANS_MISSING * ended + chance;
 }
 
+static bool many_are_left_out(const struct spex_profile_probe *probe) {
+    return (double)spex_profile_left_out(probe) > LEFT_OUT_MOST * (double)probe->records;
+}
+
 /* Whether the records with values are none of which anything follows for the others. */
 static bool is_no_sample(const struct spex_profile_probe *probe) {
-    return most_are_lost(probe) || long_spans_are_missing(probe) ||
-           (double)spex_profile_left_out(probe) > LEFT_OUT_MOST * (double)probe->records;
+    return most_are_lost(probe) || long_spans_are_missing(probe) || many_are_left_out(probe);
 }
 
 bool spex_count_known(const struct spex_profile_probe *probe) {
@@ -233,6 +236,18 @@ static struct estimate estimate_of(const struct spex_profile_probe *probe,
     struct estimate recorded = estimate_of_recorded(probe, values);
     return recorded.units < UNITS_LEAST ? recorded
                                         : both(recorded, estimate_of_missing(probe, values));
+}
+
+enum spex_margin_unknown spex_margin_unknown(const struct spex_profile_probe *probe,
+                                             const struct spex_values *values) {
+    if (most_are_lost(probe))
+        return SPEX_MOST_LOST;
+    if (many_are_left_out(probe))
+        return SPEX_MANY_LEFT_OUT;
+    if (long_spans_are_missing(probe))
+        return SPEX_LONG_SPANS_MISSING;
+    bool few = estimate_of(probe, values).units < UNITS_LEAST;
+    return few && effective_records(probe) >= UNITS_LEAST ? SPEX_FEW_STRETCHES : SPEX_FEW_RECORDS;
 }
 
 /* 0 where nothing was sampled: the figure is exact. */

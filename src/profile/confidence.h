@@ -29,10 +29,24 @@ bool spex_count_known(const struct spex_profile_probe *probe);
  * program where the count is a bound: in these it was slower. While a probe is polled it is not. */
 bool spex_rate_known(const struct spex_profile_probe *probe);
 
-/* The margin of a mean; negative: there are too few records to tell. */
+/* Why there is no margin. */
+enum spex_margin_unknown {
+    SPEX_FEW_RECORDS,
+    SPEX_FEW_STRETCHES, /* between losses, in slices or in bursts: their records may be alike */
+    SPEX_MOST_LOST,
+    SPEX_MANY_LEFT_OUT,
+    SPEX_LONG_SPANS_MISSING,
+    SPEX_MARGIN_UNKNOWNS
+};
+
+/* Why a margin of the probe's values is not told, where it is not. */
+enum spex_margin_unknown spex_margin_unknown(const struct spex_profile_probe *probe,
+                                             const struct spex_values *values);
+
+/* The margin of a mean; negative: it is not known. */
 double spex_mean_margin(const struct spex_profile_probe *probe, const struct spex_values *values);
 
-/* The bounds of the q-quantile; false: there are too few records to tell. */
+/* The bounds of the q-quantile; false: they are not known. */
 bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct spex_values *values,
                           double q, double *low, double *high);
 #endif

@@ -57,14 +57,15 @@ static const char *const headings[COLUMNS] = {
 static const uint8_t wanted[] = {TYPE, COUNT, VALUE, LOST, OFF, TOTAL, MEAN,        ONE_IN,
                                  P99,  P50,   RATE,  MAX,  P90, P999,  TOTAL_MARGIN};
 
-/* Reasons for which something is not known, as bits. */
-enum { FEW_RECORDS = 1, FEW_LOOKS = 2, WIDE = 4, NOT_COUNTED = 8, NO_NUMBER = 16, REASONS = 5 };
+/* Reasons for which something is not known: those of margins (confidence.h), and others. */
+enum { FEW_LOOKS = SPEX_MARGIN_UNKNOWNS, WIDE, NOT_COUNTED, NO_NUMBER, REASONS };
 
 struct sheet {
     struct spex_columns columns;
     const struct spex_profile *profile;
     bool mixed;
-    unsigned why[COLUMNS]; /* reasons for what is not known in a column */
+    unsigned margins;      /* the reason for which a margin of the values at hand is not known */
+    unsigned why[COLUMNS]; /* reasons for what is not known in a column, as bits */
 };
 
 /* The unit of a value. */
@@ -89,7 +90,7 @@ static void add_cells(struct sheet *sheet, const char *text, unsigned count) {
 
 /* Adds a cell that says that something is not known. */
 static void add_unknown(struct sheet *sheet, const char *text, unsigned why) {
-    sheet->why[sheet->columns.count % COLUMNS] |= why;
+    sheet->why[sheet->columns.count % COLUMNS] |= 1u << why;
     add_cells(sheet, text, 1);
 }
 
@@ -114,7 +115,7 @@ static void add_margin(struct sheet *sheet, double margin, double value) {
     char text[TEXT];
     value = fabs(value);
     if (!(margin >= 0) || isnan(value))
-        add_unknown(sheet, "±?", FEW_RECORDS);
+        add_unknown(sheet, "±?", sheet->margins);
     else if (margin > value)
         add_unknown(sheet, "±?", WIDE);
     else if (margin > 0)
@@ -145,7 +146,7 @@ static void add_total(struct sheet *sheet, const struct spex_profile_probe *prob
     else if (figures->left_out)
         add_unknown(sheet, "?", NO_NUMBER);
     else
-        add_unknown(sheet, "?", figures->mean_margin >= 0 ? WIDE : FEW_RECORDS);
+        add_unknown(sheet, "?", figures->mean_margin >= 0 ? WIDE : sheet->margins);
 }
 
 /* Adds the cells of a value: name, total, mean, quantiles and maximum, with margins where they
@@ -319,6 +320,7 @@ static void add_series(struct sheet *sheet, const struct spex_profile_row *row, 
         add_no_values(sheet);
         return;
     }
+    sheet->margins = spex_margin_unknown(&row->probe, row->values[series]);
     const char *name = spex_profile_value_name(names, row->probe.probe_type, series, buffer);
     if (name == buffer)
         spex_characters_cut(buffer, VALUE_NAME_MOST);
@@ -412,8 +414,15 @@ static unsigned reasons_shown(const struct sheet *sheet) {
 
 static void print_reasons(FILE *file, unsigned why) {
     static const char *const texts[REASONS] = {
-        "too few records to tell", "too few looks to tell", "the margin is larger than the figure",
-        "only a part of the executions was counted (≥)", "some values are infinite or no number"};
+        [SPEX_FEW_RECORDS] = "too few records to tell",
+        [SPEX_FEW_STRETCHES] = "the records are of too few moments to tell",
+        [SPEX_MOST_LOST] = "the records of most executions are lost",
+        [SPEX_MANY_LEFT_OUT] = "more than a tenth of the records are left out of times",
+        [SPEX_LONG_SPANS_MISSING] = "long spans have no record, as the budget held the probe off",
+        [FEW_LOOKS] = "too few looks to tell",
+        [WIDE] = "the margin is larger than the figure",
+        [NOT_COUNTED] = "only a part of the executions was counted (≥)",
+        [NO_NUMBER] = "some values are infinite or no number"};
     const char *between = "?: ";
     for (unsigned r = 0; r < REASONS; r++)
         if (why & 1u << r) {

@@ -75,6 +75,11 @@ static void what_has_been_recorded_is_sure(void **state) {
     expect_near(spex_mean_margin(&probe, &values), of_few * sqrt(0.75), 1e-6);
 }
 
+static void expect_unknown(const struct spex_profile_probe *probe, enum spex_margin_unknown why) {
+    assert_true(spex_mean_margin(probe, &values) < 0);
+    assert_int_equal(spex_margin_unknown(probe, &values), why);
+}
+
 static void too_few_records_say_nothing(void **state) {
     double low, high;
     (void)state;
@@ -82,7 +87,7 @@ static void too_few_records_say_nothing(void **state) {
         struct spex_profile_probe probe = sample(records ? records : 1, 1000);
         if (!records) /* lost */
             probe = (struct spex_profile_probe){.count = 1};
-        assert_true(spex_mean_margin(&probe, &values) < 0);
+        expect_unknown(&probe, SPEX_FEW_RECORDS);
         assert_false(spex_quantile_bounds(&probe, &values, 0.5, &low, &high));
     }
 }
@@ -93,7 +98,7 @@ static void one_heavy_record_says_little(void **state) {
         .records = 100, .count = 99 + 901, .weight = 99 + 901, .weight_squares = 99 + 901.0 * 901};
     (void)state;
     sample(100, 10);
-    assert_true(spex_mean_margin(&probe, &values) < 0);
+    expect_unknown(&probe, SPEX_FEW_RECORDS);
 }
 
 /* By the binomial law of 100 records the median's rank is 50 ± 9.8, the 90th percentile's 90 ± 5.9,
@@ -130,7 +135,7 @@ static void with_most_records_lost_no_margin_is_told(void **state) {
     assert_true(spex_quantile_bounds(&probe, &values, 0.5, &low, &high));
     probe.count = 2001;
     probe.lost = 1001;
-    assert_true(spex_mean_margin(&probe, &values) < 0);
+    expect_unknown(&probe, SPEX_MOST_LOST);
     assert_false(spex_quantile_bounds(&probe, &values, 0.5, &low, &high));
     /* Those that are left stand for 10 executions each, those that were lost for one. */
     probe.weight = 10000;
@@ -139,13 +144,13 @@ static void with_most_records_lost_no_margin_is_told(void **state) {
     probe.held_count = 1e6; /* without a record, but not lost */
     assert_true(spex_mean_margin(&probe, &values) > 0);
     probe.count = 20001;
-    assert_true(spex_mean_margin(&probe, &values) < 0);
+    expect_unknown(&probe, SPEX_MOST_LOST);
     probe.count = 20000;
     assert_true(spex_mean_margin(&probe, &values) > 0);
     probe.count_variance = 1; /* the count comes from the records */
-    assert_true(spex_mean_margin(&probe, &values) < 0);
+    expect_unknown(&probe, SPEX_MOST_LOST);
     probe.count = probe.count_variance = 0; /* or there is none */
-    assert_true(spex_mean_margin(&probe, &values) < 0);
+    expect_unknown(&probe, SPEX_MOST_LOST);
 }
 
 /* Where they are few the others are a sample; those that are left in are the long ones. */
@@ -165,7 +170,7 @@ static void records_without_a_value_are_missing(void **state) {
     assert_true(margin > 0);
     assert_true(spex_quantile_bounds(&probe, &values, 0.5, &low, &high) && low < 450 && high > 450);
     probe.marked[0] = 101;
-    assert_true(spex_mean_margin(&probe, &values) < 0);
+    expect_unknown(&probe, SPEX_MANY_LEFT_OUT);
     assert_false(spex_quantile_bounds(&probe, &values, 0.5, &low, &high));
     /* A counter that is not available is so for any execution. */
     probe.probe_type = SPEX_LLC;
@@ -201,7 +206,7 @@ static void few_records_of_chance_beside_sure_ones(void **state) {
     values.squares = all;
     for (int h = 0; h < HEAVY * 25; h++)
         spex_variance_in_burst(&values.spread, h, 3, 1, h % 25 == 0);
-    assert_true(spex_mean_margin(&probe, &values) < 0);
+    expect_unknown(&probe, SPEX_FEW_STRETCHES);
 }
 
 /* Of those that were counted more have no record than chance leaves out. */
@@ -214,9 +219,9 @@ static void long_spans_have_no_record(void **state) {
     probe.held_seconds = 1;
     assert_true(spex_mean_margin(&probe, &values) > 0);
     probe.count = 1.06 * probe.weight;
-    assert_true(spex_mean_margin(&probe, &values) < 0);
+    expect_unknown(&probe, SPEX_LONG_SPANS_MISSING);
     probe.held_count = 1e6; /* without a record, as it was off */
-    assert_true(spex_mean_margin(&probe, &values) < 0);
+    expect_unknown(&probe, SPEX_LONG_SPANS_MISSING);
     probe.probe_type = SPEX_LAT;
     assert_true(spex_mean_margin(&probe, &values) > 0);
 }

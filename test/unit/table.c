@@ -221,25 +221,27 @@ static void counters_that_are_not_available(void **state) {
     row(SPEX_LAT, 3, "");
     type(SPEX_LLC, 0, true, false);
     snprintf(types[0].text, sizeof(types[0].text), "what the processor says");
-    expect("probe  type  count  per s       value  total     mean         p50         p90         "
-           "p99       p99.9         max\n"
-           "3      lat       2      1        time      ?  20.0 ns ±?  20.0 ns ±?  20.0 ns ±?  20.0 "
-           "ns ±?  20.0 ns ±?  20.0 ns\n"
-           "some   llc       3    1.5  references      ?      200 ±?      100 ±?      300 ±?      "
-           "300 ±?      300 ±?      300\n"
-           "                               misses      ?       20 ±?       10 ±?       30 ±?       "
-           "30 ±?       30 ±?       30\n"
-           "2      flt       1    0.5           -      -        -           -           -          "
-           " -           -           -\n"
-           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
-           "?: too few records to tell; the margin is larger than the figure\n"
-           "llc: what the processor says\n"
-           "some llc: 1 of 3 records have values estimated from a part of the time, as counters "
-           "were shared\n"
-           "some llc: 1 of 3 records have no values: no counter was there, or they ended on "
-           "another thread\n"
-           "2 flt: 1 of 1 records have no values: no counter was there, or they ended on another "
-           "thread\n");
+    expect(
+        "probe  type  count  per s       value  total     mean         p50         p90         "
+        "p99       p99.9         max\n"
+        "3      lat       2      1        time      ?  20.0 ns ±?  20.0 ns ±?  20.0 ns ±?  20.0 "
+        "ns ±?  20.0 ns ±?  20.0 ns\n"
+        "some   llc       3    1.5  references      ?      200 ±?      100 ±?      300 ±?      "
+        "300 ±?      300 ±?      300\n"
+        "                               misses      ?       20 ±?       10 ±?       30 ±?       "
+        "30 ±?       30 ±?       30\n"
+        "2      flt       1    0.5           -      -        -           -           -          "
+        " -           -           -\n"
+        "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+        "?: too few records to tell; more than a tenth of the records are left out of times; the "
+        "margin is larger than the figure\n"
+        "llc: what the processor says\n"
+        "some llc: 1 of 3 records have values estimated from a part of the time, as counters "
+        "were shared\n"
+        "some llc: 1 of 3 records have no values: no counter was there, or they ended on "
+        "another thread\n"
+        "2 flt: 1 of 1 records have no values: no counter was there, or they ended on another "
+        "thread\n");
 }
 
 static void losses(void **state) {
