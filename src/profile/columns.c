@@ -61,7 +61,6 @@ void spex_columns_end_row(struct spex_columns *columns) {
         continue;
 }
 
-/* Width in characters: counts the bytes that do not continue a UTF-8 sequence. */
 static size_t width_of(const char *cell) {
     return cell ? spex_characters(cell) : 0;
 }
@@ -159,16 +158,25 @@ static unsigned row_length(const struct spex_columns *columns, size_t row, const
     return length;
 }
 
-/* Prints the cell. A cell that is too long loses its middle. */
-static void print_cell(const char *cell, size_t width, FILE *file) {
+/* The end of a text, of so many columns at most. */
+static const char *end_of(const char *text, size_t width) {
+    size_t all = width_of(text), left = all > width ? all - width : 0;
+    const char *end = text + spex_characters_bytes(text, left);
+    /* A wide character may be on both sides. */
+    return width_of(end) > width ? end + spex_characters_bytes(end, 2) : end;
+}
+
+/* Prints the cell, and returns its width. A cell that is too long loses its middle. */
+static size_t print_cell(const char *cell, size_t width, FILE *file) {
     size_t all = width_of(cell);
     if (all <= width) {
         fputs(cell, file);
-        return;
+        return all;
     }
-    size_t end = (width - 1) / 2, begin = width - 1 - end;
-    fprintf(file, "%.*s…%s", (int)spex_characters_bytes(cell, begin), cell,
-            cell + spex_characters_bytes(cell, all - end));
+    size_t begin = spex_characters_bytes(cell, width - 1 - (width - 1) / 2);
+    const char *end = end_of(cell, (width - 1) / 2);
+    fprintf(file, "%.*s…%s", (int)begin, cell, end);
+    return spex_characters(cell) - spex_characters(cell + begin) + 1 + spex_characters(end);
 }
 
 /* Prints one row. A cell at the left edge of its column is padded only if another cell follows. */
@@ -181,12 +189,11 @@ static void print_row(const struct spex_columns *columns, size_t row, const size
             continue;
         const char *cell = columns->cells[row + c] ? columns->cells[row + c] : "";
         size_t width = width_of(cell);
-        int pad = width < widths[c] ? (int)(widths[c] - width) : 0;
         bool left = has(columns->left, c);
         fputs(c > 0 && has(columns->beside, c) ? " " : between, file);
-        fprintf(file, "%*s", left ? 0 : pad, "");
-        print_cell(cell, widths[c], file);
-        fprintf(file, "%*s", left && c + 1 < length ? pad : 0, "");
+        fprintf(file, "%*s", left || width > widths[c] ? 0 : (int)(widths[c] - width), "");
+        width = print_cell(cell, widths[c], file);
+        fprintf(file, "%*s", left && c + 1 < length ? (int)(widths[c] - width) : 0, "");
         between = "  ";
     }
     fputc('\n', file);

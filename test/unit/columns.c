@@ -64,6 +64,34 @@ static void characters_of_several_bytes_are_one_wide(void **state) {
                      "Street  +-1 us      1\n");
 }
 
+/* Wide ones take two columns, accents on their own none. */
+static void wide_characters_take_two_columns(void **state) {
+    static const uint8_t order[] = {1};
+    struct spex_columns columns;
+    (void)state;
+    for (unsigned width = 24; width >= 15; width -= 9) {
+        begin(&columns);
+        spex_columns_add(&columns, "%s", "数据库查询");
+        spex_columns_add(&columns, "%s", "한국");
+        spex_columns_end_row(&columns);
+        spex_columns_add(&columns, "%s", "ab🚀cdefgh");
+        spex_columns_add(&columns, "%s", "カナ1");
+        spex_columns_end_row(&columns);
+        spex_columns_add(&columns, "%s", "e\xcc\x81te\xcc\x81 ｆ");
+        spex_columns_add(&columns, "%s", "2");
+        spex_columns_end_row(&columns);
+        spex_columns_fit(&columns, width, order, 1);
+        expect(&columns, width == 24 ? "name         size\n"
+                                       "数据库查询   한국\n"
+                                       "ab🚀cdefgh  カナ1\n"
+                                       "e\xcc\x81te\xcc\x81 ｆ          2\n"
+                                     : "name       size\n"
+                                       "数据…询    한국\n"
+                                       "ab🚀…fgh  カナ1\n"
+                                       "e\xcc\x81te\xcc\x81 ｆ        2\n");
+    }
+}
+
 static void empty_cells_leave_no_blanks_at_the_end(void **state) {
     struct spex_columns columns;
     (void)state;
@@ -337,6 +365,7 @@ int main(void) {
         cmocka_unit_test(headings_alone),
         cmocka_unit_test(columns_are_as_wide_as_they_must_be),
         cmocka_unit_test(characters_of_several_bytes_are_one_wide),
+        cmocka_unit_test(wide_characters_take_two_columns),
         cmocka_unit_test(empty_cells_leave_no_blanks_at_the_end),
         cmocka_unit_test(many_rows),
         cmocka_unit_test(columns_that_fit),

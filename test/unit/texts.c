@@ -13,6 +13,7 @@
 
 #include "../check.h"
 #include "messages.h"
+#include "text/characters.h"
 #include "text/csv_cell.h"
 #include "text/error.h"
 #include "text/message.h"
@@ -56,6 +57,35 @@ static void each_character_has_one_form(void **state) {
             spex_make_printable(made);
             assert_string_equal(made, is ? text : &"????"[4 - bytes]);
         }
+}
+
+/* As Unicode's UAX 11 has them, at the ends of scripts. */
+static void characters_have_widths(void **state) {
+    static const struct {
+        uint32_t character;
+        size_t columns;
+    } known[] = {
+        {'a', 1},     {0xe9, 1},    {0x2ff, 1},   {0x300, 0},    {0x36f, 0},   {0x370, 1},
+        {0x10ff, 1},  {0x1100, 2},  {0x115f, 2},  {0x1160, 0},   {0x1200, 1},  {0x200b, 0},
+        {0x2026, 1},  {0x20ac, 1},  {0x2265, 1},  {0x3000, 2},   {0x302a, 0},  {0x303f, 1},
+        {0x3042, 2},  {0x309a, 0},  {0x4e00, 2},  {0x9fff, 2},   {0xac00, 2},  {0xd7a3, 2},
+        {0xfe0f, 0},  {0xff01, 2},  {0xff60, 2},  {0xff61, 1},   {0x10000, 1}, {0x1f300, 2},
+        {0x1f680, 2}, {0x20000, 2}, {0x3fffd, 2}, {0x10fffd, 1},
+    };
+    char text[16];
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(known); k++) {
+        unsigned bytes = bytes_of(known[k].character);
+        encode(text, known[k].character, bytes);
+        if (spex_characters(text) != known[k].columns)
+            fail_msg("U+%x is %zu wide", known[k].character, spex_characters(text));
+        strcpy(&text[bytes], "bc");
+        assert_int_equal(spex_characters(text), known[k].columns + 2);
+        assert_int_equal(spex_characters_bytes(text, known[k].columns), bytes);
+        assert_int_equal(spex_characters_bytes(text, known[k].columns + 1), bytes + 1);
+        if (known[k].columns == 2)
+            assert_int_equal(spex_characters_bytes(text, 1), 0);
+    }
 }
 
 /* What does not go on as it began is replaced byte by byte, and what follows is as it is. */
@@ -235,6 +265,7 @@ static void messages_raise_no_signals(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_character_has_one_form),
+        cmocka_unit_test(characters_have_widths),
         cmocka_unit_test(characters_may_be_cut),
         cmocka_unit_test(cells_of_csv),
         cmocka_unit_test(messages_are_lines),
