@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text/characters.h"
 #include "text/error.h"
 #include "text/quantity.h"
 #include "tools/fleet/fleet_ask.h"
@@ -65,8 +66,14 @@ static void name_of(const json_t *probe, bool mixed, struct spex_error *name) {
     spex_error_set(name, "%s%s%s", provider ? provider : "", provider ? "/" : "", text ? text : id);
 }
 
+/* With blanks behind it up to so many columns. */
+static void print_padded(const char *text, size_t width) {
+    size_t own = spex_characters(text);
+    printf("%s%*s", text, own < width ? (int)(width - own) : 0, "");
+}
+
 /* "13.02 µs (12.9 to 13.2 µs)", or without the interval, where it is not known. */
-static void print_figure(const json_t *json, const char *name, const char *unit, int width) {
+static void print_figure(const json_t *json, const char *name, const char *unit, size_t width) {
     char value[48], range[96], low[16], high[16], all[160];
     snprintf(low, sizeof(low), "%s_low", name);
     snprintf(high, sizeof(high), "%s_high", name);
@@ -75,10 +82,8 @@ static void print_figure(const json_t *json, const char *name, const char *unit,
     spex_range_text(from, to, unit, range, sizeof(range));
     bool told = isfinite(from) && isfinite(to);
     snprintf(all, sizeof(all), told ? "%s (%s)" : "%s", value, range);
-    /* Bytes that go on a character take no column. */
-    for (const char *c = all; *c; c++)
-        width += (*c & 0xc0) == 0x80;
-    printf("  %-*s", width, all);
+    printf("  ");
+    print_padded(all, width);
 }
 
 static void print_values(const json_t *values) {
@@ -96,7 +101,8 @@ static void print_probe(const json_t *probe, bool mixed) {
     struct spex_error name, type;
     char count[32], lost[32];
     name_of(probe, mixed, &name);
-    printf("%-24s %-8s %9lld %8s %6s", name.text, text_of(probe, "type", &type),
+    print_padded(name.text, 24);
+    printf(" %-8s %9lld %8s %6s", text_of(probe, "type", &type),
            (long long)json_integer_value(json_object_get(probe, "instances")),
            spex_quantity_text(number_of(probe, "count"), number_of(probe, "count_margin"), "",
                               count, sizeof(count)),
