@@ -88,7 +88,7 @@ static void the_winner_is_told(void **state) {
     assert_true(race.finalists[1].trials == 8 && fabs(race.finalists[1].mean - 12.1) < 0.05);
     assert_string_equal(
         spex_final_race_text(&race, 2, text, sizeof(text)),
-        "of 3 finalists none is better by more than 2 %, with a probability of 95 %");
+        "of 3 finalists none is better than the best by more than 2 %, with a probability of 95 %");
     end(&study);
 }
 

@@ -47,8 +47,8 @@ class Finals(Exploration):
         self.assertEqual((finals["zone"], finals["asked"], finals["more_trials"]), (0.02, 0.95, 0))
         out = [one for one in finals["finalists"] if one["worse_after"]]
         self.assertTrue(out)
-        sentence = (f"of {len(finals['finalists'])} finalists none is better by more than 2 %, with a probability of "
-                    "95 %")
+        sentence = (f"of {len(finals['finalists'])} finalists none is better than the best by more than 2 %, with a "
+                    "probability of 95 %")
         self.assertEqual(finals["text"], sentence)
         self.assertIn(f"; {sentence}; ", result.stderr)
         text = self.spex("report", self.store).stdout

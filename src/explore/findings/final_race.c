@@ -226,7 +226,8 @@ const char *spex_final_race_text(const struct spex_final_race *race, double each
     more_text(race, each, more, sizeof(more));
     if (race->known)
         snprintf(text, size,
-                 "of %zu finalists none is better by more than %s, with a probability of %s",
+                 "of %zu finalists none is better than the best by more than %s, with a "
+                 "probability of %s",
                  race->count, zone, asked);
     else if (isfinite(race->within))
         snprintf(text, size,
