@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -42,9 +43,13 @@ static pid_t start(struct spex_closing *closing, const int *gate) {
     return process < 0 ? 0 : process;
 }
 
+/* One at a time: a process that is made while a gate is open has it, too. Two that had each other's would wait for ever. */
+static pthread_mutex_t gates = PTHREAD_MUTEX_INITIALIZER;
+
 void spex_closing_begin(struct spex_closing *closing, const int *descriptors, size_t count) {
     int gate[2] = {-1, -1};
     *closing = (struct spex_closing){.process = 0};
+    pthread_mutex_lock(&gates);
     if (pipe2(gate, O_CLOEXEC) == 0)
         closing->process = start(closing, gate);
     for (size_t d = 0; d < count; d++)
@@ -53,6 +58,7 @@ void spex_closing_begin(struct spex_closing *closing, const int *descriptors, si
     for (int end = 0; end < 2; end++)
         if (gate[end] >= 0)
             close(gate[end]);
+    pthread_mutex_unlock(&gates);
 }
 
 double spex_closing_wait(struct spex_closing *closing) {

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* What holds breakpoints is closed by processes of its own, also by several threads at a time. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <unistd.h>
+
+#include "../check.h"
+#include "attach/closing.h"
+
+enum { THREADS = 4, CLOSINGS = 500 };
+
+/* The end of the pipe is the last one when the closing has been waited for: nobody else has it. */
+static void a_closing_ends_what_it_was_given(void **state) {
+    struct spex_closing closing;
+    int ends[2];
+    char byte;
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    spex_closing_begin(&closing, &ends[1], 1);
+    assert_true(closing.process > 0);
+    assert_true(spex_closing_wait(&closing) >= 0);
+    assert_int_equal(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
+}
+
+static void *close_many(void *unused) {
+    struct spex_closing closing;
+    for (int n = 0; n < CLOSINGS; n++) {
+        int descriptor = dup(STDIN_FILENO);
+        spex_closing_begin(&closing, &descriptor, 1);
+        spex_closing_wait(&closing);
+    }
+    return unused;
+}
+
+/* They wait for their gates and not for each other. */
+static void threads_close_at_a_time(void **state) {
+    pthread_t threads[THREADS];
+    (void)state;
+    for (int t = 0; t < THREADS; t++)
+        assert_int_equal(pthread_create(&threads[t], NULL, close_many, NULL), 0);
+    for (int t = 0; t < THREADS; t++)
+        assert_int_equal(pthread_join(threads[t], NULL), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_closing_ends_what_it_was_given),
+        cmocka_unit_test(threads_close_at_a_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
