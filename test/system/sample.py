@@ -108,7 +108,7 @@ class Samples(Programs):
         self.set(process.pid, "request@1000000")
         before = self.selected(process)
         for _ in range(2):
-            result = self.sample(models, "--pid", str(process.pid), "--for", "1", "-n", "5", "--json")
+            result = self.sample(models, "--pid", str(process.pid), "--for", "1000ms", "-n", "5", "--json")
             self.assertEqual(result.returncode, 0, result.stderr)
             account = json.loads(result.stdout)
             self.sound(account, 5)

@@ -182,15 +182,16 @@ class Set(Programs):
         self.assertEqual(self.set("--for", "0.05", process.pid, "3").stdout.split(";")[0], "1 of 4 probe sites are on")
         self.until_on(process, 2)
         self.assertEqual(self.set(process.pid, "+query@off").stdout, "1 of 4 probe sites are on\n")
-        self.set("--for", "600", process.pid, "*")
+        self.set("--for", "10min", process.pid, "*")
         self.assertEqual(self.set(process.pid, "off").stdout, "0 of 4 probe sites are on\n")
         self.assertNotIn("leased", self.listed(process))
 
     def test_bad_leases(self):
         process = self.start()
-        for lease in "0", "0s", "-1", "1m", "", "s", "nan", "86401", "9" * 20:
+        for lease in "0", "0s", "-1", "1m", "", "s", "nan", "86401", "2d", "10ms", "9" * 20:
             with self.subTest(lease=lease):
-                self.refused("--for %s: 0.05 to 86400 seconds were expected, such as 60s$" % lease, "--for", lease, process.pid, "*", status=2)
+                self.refused("--for %s: 0.05 to 86400 seconds were expected, such as 60s or 10min$" % lease, "--for", lease,
+                             process.pid, "*", status=2)
         self.assertEqual(self.selected(process), "off")
 
     def test_a_setter_that_dies_leaves_nothing_on(self):

@@ -164,7 +164,7 @@ class Watches(Programs):
         models = self.models()
         self.write("slow")
         process = self.serve()
-        watch = self.watch(process, models, "--for", "3", "-o", self.path("out"))
+        watch = self.watch(process, models, "--for", "3s", "-o", self.path("out"))
         output, errors = watch.communicate(timeout=PATIENCE)
         self.assertEqual((watch.returncode, output), (3, ""), errors)
         with open(self.path("out"), encoding="utf-8") as file:
@@ -175,7 +175,7 @@ class Watches(Programs):
 
     def test_models_come_from_a_running_program(self):
         process = self.serve()
-        result = self.run_spex("train", self.path("learnt"), "--pid", process.pid, "--for", "1")
+        result = self.run_spex("train", self.path("learnt"), "--pid", process.pid, "--for", "1s")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stderr, r"spex: 1\.\d s; \d+ records of kernels, \d+ lost, \d+ left out\n$")
         rows = {line.split()[0]: line.split()[1:] for line in result.stdout.splitlines()}
@@ -209,7 +209,7 @@ class Watches(Programs):
                 (2, "either --pid or a program", ["--pid", process.pid, "--", STALLED]),
                 (2, "either --pid or a program", ["--pid", process.pid, "--runs", "plan.xml"]),
                 (2, "--for goes with --pid", ["--for", "1", "--", STALLED]),
-                (2, "--for 0: seconds were expected", ["--pid", process.pid, "--for", "0"]),
+                (2, "--for 0: a time was expected, as 90s, 10min or 2h", ["--pid", process.pid, "--for", "0"]),
                 (2, "the number of a process", ["--pid", "stalled"]),
                 (1, "no kernel has made a record", ["--pid", process.pid, "--for", "0.1", "--probes", "none:kernel"])):
             result = self.run_spex("train", self.path("learnt"), *arguments)
@@ -239,7 +239,7 @@ class Watches(Programs):
         self.refuse(2, "one file of models was expected, not 0", "--pid", live.pid)
         self.refuse(2, "the number of a process was expected", "live", "--model", models)
         self.refuse(2, "--alarms 0.5: 1e-9 to 0.01", live.pid, "--model", models, "--alarms", "0.5")
-        self.refuse(2, "--for soon: seconds were expected", live.pid, "--model", models, "--for", "soon")
+        self.refuse(2, "--for soon: a time was expected, as 90s, 10min or 2h", live.pid, "--model", models, "--for", "soon")
         self.refuse(2, "--probes: ", live.pid, "--model", models, "--probes", "a@b")
         self.refuse(1, "No such file", live.pid, "--model", self.path("nothing"))
         self.refuse(1, "has none of the kernels", live.pid, "--model", models)

@@ -19,17 +19,17 @@
 #include "observe/workers.h"
 #include "rate/budget.h"
 #include "site/selection/selection.h"
-#include "text/number.h"
 #include "text/variables.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
+#include "tools/common/duration.h"
 #include "tools/common/options.h"
 #include "tools/common/process_argument.h"
 #include "wire/listening_socket.h"
 #include "wire/standing.h"
 
 static const char set_usage[] =
-    "usage: spex set [-f] [--for SECONDS] [-b PERCENT] PID|NAME PROBES…\n"
+    "usage: spex set [-f] [--for TIME] [-b PERCENT] PID|NAME PROBES…\n"
     "       spex set -b PERCENT PID|NAME\n"
     "\n"
     "Changes which probes of the running program PID are on, or of all programs called NAME, and\n"
@@ -38,7 +38,7 @@ static const char set_usage[] =
     "\n"
     "  -f, --follow          also of children of forks, and of all programs of that name that\n"
     "                        start later\n"
-    "  --for SECONDS         for so long, such as 60s; then again what was on before\n"
+    "  --for TIME            for so long, such as 60s; then again what was on before\n"
     "  -b, --budget PERCENT  how much of its time probes may take, such as 2%; off: as it was\n"
     "                        started with. A lesser budget of the program itself is kept\n"
     "\n"
@@ -367,17 +367,8 @@ static int set_programs(const char *whom, struct change *change) {
     return status ? status : set_named(change);
 }
 
-/* "60" or "60s". */
 static bool lease_read(const char *text, double *seconds) {
-    char number[16];
-    size_t length = strlen(text);
-    if (length && text[length - 1] == 's')
-        length--;
-    if (length >= sizeof(number))
-        return false;
-    memcpy(number, text, length);
-    number[length] = '\0';
-    return spex_number_seconds(number, seconds) && *seconds >= SPEX_CONTROL_LEASE_MIN_MS / 1e3 &&
+    return spex_duration_read(text, seconds) && *seconds >= SPEX_CONTROL_LEASE_MIN_MS / 1e3 &&
            *seconds <= SPEX_CONTROL_LEASE_MAX_MS / 1e3;
 }
 
@@ -405,7 +396,7 @@ int spex_command_set(int argc, char **argv) {
     const struct spex_option known[] = {
         {"follow", 'f', .flag = &change.follow},
         {"for", .number = &change.lease, .read = lease_read,
-         .error = "0.05 to 86400 seconds were expected, such as 60s"},
+         .error = "0.05 to 86400 seconds were expected, such as 60s or 10min"},
         {"budget", 'b', .number = &change.budget, .read = budget_read,
          .error = "a percentage above 0% and up to 100%, such as 2%, or off was expected"},
         {.name = NULL},

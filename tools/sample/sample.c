@@ -22,6 +22,7 @@
 #include "tools/attach/attach.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
+#include "tools/common/duration.h"
 #include "tools/common/functions_argument.h"
 #include "tools/common/models_file.h"
 #include "tools/common/options.h"
@@ -34,7 +35,7 @@
 static const char sample_usage[] =
     "usage: spex sample MODELS [-n SAMPLES] [-b PERCENT] [--functions GLOBS] [-o OUT] [--json]\n"
     "                   -- PROGRAM [ARGUMENT…]\n"
-    "       spex sample MODELS --pid PID [--for SECONDS] [-n SAMPLES] [-b PERCENT] [-o OUT] "
+    "       spex sample MODELS --pid PID [--for TIME] [-n SAMPLES] [-b PERCENT] [-o OUT] "
     "[--json]\n"
     "\n"
     "Runs PROGRAM, or follows the running program PID, and samples each kernel that MODELS, a\n"
@@ -49,7 +50,7 @@ static const char sample_usage[] =
     "  --functions GLOBS    makes kernels of these functions, in a program that was compiled with\n"
     "                       -finstrument-functions\n"
     "  --pid PID            follow PID until it ends, for SECONDS, or until Ctrl-C\n"
-    "  --for SECONDS        with --pid: for how long\n"
+    "  --for TIME           with --pid: for how long\n"
     "  -o OUT               where the table goes: a file, or - for standard output; standard\n"
     "                       error when absent, or, with --pid, standard output\n"
     "  --json               JSON instead of a table\n";
@@ -104,8 +105,8 @@ static int sample_parse(int argc, char **argv, struct request *request) {
          .read = spex_budget_parse, .error = SPEX_BUDGET_EXPECTED},
         {"functions", .text = &request->functions, .check = spex_functions_argument},
         {"pid", .process = &request->process},
-        {"for", .number = &request->seconds, .range = {1e-3, 1e9},
-         .error = "seconds were expected"},
+        {"for", .number = &request->seconds, .read = spex_duration_read,
+         .error = SPEX_DURATION_EXPECTED},
         {.letter = 'o', .text = &request->out},
         {"json", .flag = &request->json},
         {.name = NULL},

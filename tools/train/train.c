@@ -14,6 +14,7 @@
 #include "text/printable.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
+#include "tools/common/duration.h"
 #include "tools/common/functions_argument.h"
 #include "tools/common/models_file.h"
 #include "tools/common/options.h"
@@ -28,9 +29,9 @@
 static const char train_usage[] =
     "usage: spex train MODELS [--runs PLAN.xml] [--probes SELECTION] [--functions GLOBS]\n"
     "                  [--least SECONDS] [--next RANGES] [--json] -- PROGRAM [ARGUMENT…]\n"
-    "       spex train MODELS --pid PID [--for SECONDS] [--probes SELECTION] [--least SECONDS]\n"
+    "       spex train MODELS --pid PID [--for TIME] [--probes SELECTION] [--least SECONDS]\n"
     "                  [--next RANGES] [--json]\n"
-    "       spex train MODELS --pid PID -e FUNCTIONS [-b PERCENT] [--for SECONDS]\n"
+    "       spex train MODELS --pid PID -e FUNCTIONS [-b PERCENT] [--for TIME]\n"
     "                  [--least SECONDS] [--next RANGES] [--json]\n"
     "       spex train MODELS -e FUNCTIONS [-b PERCENT] [--least SECONDS] -- PROGRAM [ARGUMENT…]\n"
     "\n"
@@ -55,7 +56,7 @@ static const char train_usage[] =
     "  --pid PID           train from what the running program PID does, until it ends, for\n"
     "                      SECONDS, or until Ctrl-C; MODELS is written every minute and at the "
     "end\n"
-    "  --for SECONDS       with --pid: for how long\n"
+    "  --for TIME          with --pid: for how long\n"
     "\n"
     "  -e FUNCTIONS        trains functions of a program that was built without spex, once,\n"
     "                      with their arguments by place, such as 'func:crc32_z(_,_,len)'; see\n"
@@ -125,8 +126,8 @@ static int train_parse(int argc, char **argv, struct request *request) {
         {"least", .number = &request->least_seconds, .range = {0, DBL_MAX},
          .error = "seconds were expected, such as 1e-6"},
         {"pid", .process = &request->process},
-        {"for", .number = &request->seconds, .range = {1e-3, 1e9},
-         .error = "seconds were expected"},
+        {"for", .number = &request->seconds, .read = spex_duration_read,
+         .error = SPEX_DURATION_EXPECTED},
         {"next", .text = &request->next},
         {"json", .flag = &request->json},
         {.name = NULL},

@@ -19,6 +19,7 @@
 #include "tools/attach/attach.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
+#include "tools/common/duration.h"
 #include "tools/common/models_file.h"
 #include "tools/common/options.h"
 #include "tools/common/output_file.h"
@@ -28,7 +29,7 @@
 #include "watch/record_judge.h"
 
 static const char watch_usage[] =
-    "usage: spex watch MODELS --pid PID [--alarms RATE] [--probes SELECTION] [--for SECONDS]\n"
+    "usage: spex watch MODELS --pid PID [--alarms RATE] [--probes SELECTION] [--for TIME]\n"
     "                  [--dump] [-o FILE] [--json]\n"
     "\n"
     "Switches on the kernels of the running program PID that MODELS, a file that spex train has\n"
@@ -40,7 +41,7 @@ static const char watch_usage[] =
     "MODELS\n"
     "  --alarms RATE       false alarms an execution, 1e-9 to 0.01; the default is 1e-5\n"
     "  --probes SELECTION  the kernels to watch, instead of those that MODELS knows\n"
-    "  --for SECONDS       ends after so long; with the program or by Ctrl-C otherwise\n"
+    "  --for TIME          ends after so long; with the program or by Ctrl-C otherwise\n"
     "  --dump              has the program's flight recorder (man spex-record) write what "
     "came\n"
     "                      before each anomaly, when it begins\n"
@@ -104,7 +105,8 @@ static int watch_parse(int argc, char **argv, struct watch *watch) {
         {"alarms", .number = &watch->alarms, .range = {1e-9, 0.01},
          .error = "1e-9 to 0.01 was expected"},
         {"probes", .text = &watch->probes, .check = spex_probes_argument},
-        {"for", .number = &watch->seconds, .range = {1e-3, 1e9}, .error = "seconds were expected"},
+        {"for", .number = &watch->seconds, .read = spex_duration_read,
+         .error = SPEX_DURATION_EXPECTED},
         {"dump", .flag = &watch->dump},
         {.letter = 'o', .text = &watch->out},
         {"json", .flag = &watch->output.json},
