@@ -16,13 +16,17 @@ static void say_cost(struct spex_attachment *attachment, size_t f, const char *w
     const struct spex_attached_function *one = &attachment->of[f];
     char rate[TEXT], cost[TEXT], share[TEXT], line[512];
     double cpus = attachment->cpus, per_second = one->rate * cpus;
-    double seconds = one->rate > 0 ? one->share / one->rate : 0;
+    double seconds = one->share / one->rate;
     const char *bound = one->at_least ? "at least " : "";
     spex_quantity_digits(per_second, DIGITS, false, "/s", rate, sizeof(rate));
     spex_quantity_digits(seconds, DIGITS, false, "s", cost, sizeof(cost));
     spex_percent_text(one->share * cpus, DIGITS, share, sizeof(share));
-    snprintf(line, sizeof(line), "%s: %s%s × %s = %s%s of a CPU: %s",
-             attachment->functions.items[f].name, bound, rate, cost, bound, share, what);
+    const char *name = attachment->functions.items[f].name;
+    if (one->rate > 0)
+        snprintf(line, sizeof(line), "%s: %s%s × %s = %s%s of a CPU: %s", name, bound, rate, cost,
+                 bound, share, what);
+    else
+        snprintf(line, sizeof(line), "%s: %s", name, what);
     attachment->options.say(line);
 }
 
@@ -254,10 +258,12 @@ static size_t first_due(const struct spex_attachment *attachment) {
     return first;
 }
 
-/* More is spent than is granted: a function that is on all the time is executed more often than it was. */
+/* More is spent than is granted: a function that is on all the time is executed more often than it was. One whose hits have
+ * cost less than switching it off and on would is no reason: it may be the command itself, in a program that is mostly idle. */
 static void slice_costliest(struct spex_attachment *attachment) {
     size_t dear = costliest(attachment);
-    if (dear == attachment->count)
+    if (dear == attachment->count || spent_since_on(attachment, &attachment->of[dear]) <
+                                         spex_attached_switching(attachment, &attachment->of[dear]))
         return;
     begin_slices(attachment, dear);
     attachment->of[dear].said = true;

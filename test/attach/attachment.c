@@ -484,6 +484,22 @@ static void an_idle_program_keeps_its_budget(void **state) {
     assert_true(within >= 16);
 }
 
+/* What the command itself takes of an idle program is no reason to miss a function's executions: to switch it off and on
+ * again would cost more than they do. */
+static void a_function_that_costs_nothing_stays_on(void **state) {
+    (void)state;
+    for (unsigned executions = 0; executions < 2; executions++) {
+        make(executions, 0, 0, 0);
+        made.cpus = 0.001;
+        made.pass_ns = 60000;
+        made.switch_ns = 200000;
+        struct run run = run_with("func:busy_function", 0.02);
+        assert_true(run.probes[0].held_seconds <= 0);
+        assert_true(fabs(spex_profile_executions(&run.probes[0]) - run.executed[0]) <= 1);
+        assert_null(strstr(said, "of a CPU"));
+    }
+}
+
 /* A program that was idle for long, and is looked at seldom, becomes busy all of a sudden: the command is woken. */
 static void alarms_go_off_at_once(void **state) {
     (void)state;
@@ -562,6 +578,7 @@ int main(void) {
         cmocka_unit_test(bursts_are_told_or_bounded),
         cmocka_unit_test(an_idle_program_keeps_its_budget),
         cmocka_unit_test(a_few_hits_are_no_rate),
+        cmocka_unit_test(a_function_that_costs_nothing_stays_on),
         cmocka_unit_test(alarms_go_off_at_once),
         cmocka_unit_test(rates_that_change),
         cmocka_unit_test(what_is_too_much_for_slices),
