@@ -110,6 +110,9 @@ class Api(Server):
         self.assertEqual(json.loads(self.run_spex("probes", "--json", self.process.pid).stdout)["sites"][0].keys(), sites[0].keys())
         self.assertEqual({site["name"] for site in sites if site["on"]}, {"query"})
         self.assertEqual([probe["name"] for probe in probes["figures"]["probes"]], ["query"])
+        # Without a budget, too.
+        self.until(lambda: self.json("/api/programs")["programs"][0]["processes"][0]["overhead_seconds"] > 0)
+        self.assertEqual(self.json("/api/programs")["programs"][0]["processes"][0]["budget"], 0)
         for query, status in ("", 400), ("?process=x", 400), ("?process=-1", 400), ("?process=1", 404):
             self.assertEqual(self.ask("/api/probes" + query)[0].status, status)
 
