@@ -36,14 +36,16 @@ static void read_command(pid_t process, char *text, size_t size) {
     text[strcspn(text, "\n")] = '\0';
 }
 
+const char *spex_without_capability(void) {
+    return geteuid() ? "run it as root" : "root lacks what is needed here, as in a container";
+}
+
 /* Why there is nothing to look at. */
 static int fail_memory(pid_t process, int err, struct spex_error *error) {
     if (err == EACCES || err == EPERM)
-        return spex_fail(
-            error, -EACCES,
-            "process %d may not be looked at: the capability SYS_PTRACE is needed: run "
-            "it as root",
-            (int)process);
+        return spex_fail(error, -EACCES,
+                         "process %d may not be looked at: the capability SYS_PTRACE is needed: %s",
+                         (int)process, spex_without_capability());
     return spex_fail(error, -ENOENT, "process %d has no memory: it has ended, or is the kernel's",
                      (int)process);
 }

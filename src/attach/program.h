@@ -67,4 +67,7 @@ uint64_t spex_program_files(const struct spex_program *program);
 /* The processes whose command has this name: how many there are. The first `room` are stored. */
 size_t spex_programs_called(const char *name, pid_t *processes, size_t room);
 
+/* What is to be done by who lacks a capability. */
+const char *spex_without_capability(void);
+
 #endif

@@ -29,6 +29,7 @@
 
 #include "attach/closing.h"
 #include "attach/kernel_program.h"
+#include "attach/program.h"
 #include "base/clock.h"
 
 #define DEVICE "/sys/bus/event_source/devices/uprobe/type"
@@ -62,8 +63,8 @@ static int fail_rights(int err, const char *what, struct spex_error *error) {
     if (err == -EPERM || err == -EACCES)
         return spex_fail(error, err,
                          "%s is not allowed: the capabilities PERFMON and BPF are needed, and "
-                         "SYS_PTRACE for other users' programs: run it as root",
-                         what);
+                         "SYS_PTRACE for other users' programs: %s",
+                         what, spex_without_capability());
     return spex_fail(error, err, "%s fails: %s", what, strerror(-err));
 }
 

@@ -710,7 +710,7 @@ class AttachTest(unittest.TestCase):
                 (["attach", pid, "-e", "func:plain", "-b", "0"], 2, "a percentage"),
                 (["attach", pid, "-e", "func:plain", "--for", "ever"], 2, "a time was expected"),
                 (["attach", pid, "-e", "func:plian"], 1, "did you mean plain?"),
-                (["attach", pid, "-e", "func:none-such*"], 1, "names no function"),
+                (["attach", pid, "-e", "func:none-such*"], 1, "libraries; spex probes PID --functions '*PART*' lists them"),
                 (["attach", "", "-e", "func:x"], 2, 'a process was expected, its number or its name, not ""'),
                 (["attach", "-e", "func:x"], 2, "a process was expected, not 0; see spex attach --help"),
                 (["attach", "no-such-name", "-e", "func:x"], 1, "no process is called no-such-name"),
@@ -751,6 +751,7 @@ class AttachTest(unittest.TestCase):
                                  "func:plain"], capture_output=True, text=True, check=False)
         self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result.stderr)
         self.assertRegex(result.stderr, "the capabilit.* (PERFMON|SYS_PTRACE)")
+        self.assertNotIn("as root", result.stderr)  # it is
 
 
 class Bench(unittest.TestCase):

@@ -82,10 +82,14 @@ bool spex_wanted_search_complain(const struct spex_wanted_search *wanted,
         if (functions->matches[c])
             continue;
         without++;
+        bool probe = wanted->choices->items[c].probe;
+        const char *rest = probe
+                               ? ""
+                               : "; spex probes PID --functions '*PART*' lists them, of a stripped "
+                                 "file those that it exports";
         spex_complain(0, "%s names no %s of the program and its libraries%s%s%s",
-                      wanted->choices->items[c].text,
-                      wanted->choices->items[c].probe ? "probe" : "function",
-                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+                      wanted->choices->items[c].text, probe ? "probe" : "function",
+                      near ? "; did you mean " : "", near ? near : "", near ? "?" : rest);
     }
     return without == wanted->choices->count;
 }
