@@ -294,6 +294,18 @@ class Ends(Recorded):
             self.assertIsNone(self.table()["processes"][0]["ended"])
             shutil.rmtree(self.path("t"))
 
+    def test_what_the_program_leaves_is_not_waited_for(self):
+        os.mkfifo(self.path("ready"))
+        os.mkfifo(self.path("input"))
+        result = self.run_it("--", "sh", "-c", f"cd {self.dir}; {os.path.abspath(RUNS)} endless <>input >ready 2>/dev/null & "
+                                               f"read line <{self.path('ready')}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        found = re.search(r"^spex: process (\d+) \(recorded\) still runs: it is recorded no longer, and its probes go off now$",
+                          result.stderr, re.MULTILINE)
+        self.assertTrue(found, result.stderr)
+        os.kill(int(found[1]), signal.SIGKILL)
+        self.assertGreater(self.told(result.stderr)[0], 0)
+
     def test_kill_the_recorder(self):
         events = 0
         for kill in range(KILLS):

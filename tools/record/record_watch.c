@@ -246,6 +246,15 @@ static bool all_have_ended(struct spex_record_watch *watch) {
     return watch->arrived_count == 0;
 }
 
+static void tell_who_goes_on(const struct spex_record_watch *watch) {
+    for (const struct spex_recorded *r = watch->recording.first; r; r = r->next)
+        if (spex_recorded_runs(r))
+            spex_complain(0,
+                          "process %d (%s) still runs: it is recorded no longer, and its probes go "
+                          "off now",
+                          (int)r->process, r->caller.command);
+}
+
 /* Takes what is left: all of processes that have ended, and what comes within a second of those
  * that are ending. Processes that go on are recorded no longer. */
 static void watch_settle(struct spex_record_watch *watch) {
@@ -255,10 +264,11 @@ static void watch_settle(struct spex_record_watch *watch) {
         bool ended = all_have_ended(watch), more = watch_turn(watch);
         bool late = spex_clock_ns(CLOCK_MONOTONIC) >= until_ns;
         if (!watch->recording.first || late || (ended && !more))
-            return;
+            break;
         if (!more)
             watch_wait(watch, none, 10);
     }
+    tell_who_goes_on(watch);
 }
 
 void spex_record_watch_program(struct spex_record_watch *watch, struct spex_launched *program,
