@@ -84,6 +84,9 @@ class Stats(Traces):
         figures = self.compared(self.trace, self.make(count=10000)[0])
         self.assertLess(figures["queue", "mean"]["ratio_high"], 0.8)
         self.assertAlmostEqual(figures["inner", "mean"]["ratio"], 1, 3)
+        # Of always the same length, in ticks whose length was measured for each trace.
+        for name in ("inner", "mean"), ("inner", "median"), ("outer", "mean"), ("pace", "median"):
+            self.assertGreater(figures[name]["chance"], 0.01, name)
         result = self.run_spex("stats", self.trace, self.trace)
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         self.assertIn("by chance", result.stdout.decode())

@@ -175,8 +175,20 @@ static struct spex_slices_estimate mean_of(const struct probe *probe, double sca
         used - 1.0};
 }
 
-/* The median of all; its error is that of the mean of slices' medians. */
+/* The error of a value that may be anywhere within its bucket, and a time within its tick. Whole numbers are exact. */
+static double resolution_of(const struct spex_values *values, double value, bool ticks) {
+    double low, high;
+    unsigned scale = values->spread.scale;
+    spex_value_scale_bounds(scale, spex_value_scale_bucket(scale, value), &low, &high);
+    bool whole = scale == SPEX_SCALE_NATURAL && high <= low;
+    double width = scale == SPEX_SCALE_NATURAL ? high - low + 1 : high - low;
+    return whole && !ticks ? 0 : width / sqrt(12);
+}
+
+/* The median of all; its error is that of the mean of slices' medians, and what no slice can tell: several have the same
+ * median since there is none between two buckets. */
 static struct spex_slices_estimate median_of(const struct probe *probe, double scale) {
+    bool ticks = spex_probe_type_ticks(probe->type);
     double medians[SPEX_SLICES], sum = 0;
     unsigned used = 0;
     struct spex_slices_estimate estimate = {NAN, NAN, 1};
@@ -188,12 +200,31 @@ static struct spex_slices_estimate median_of(const struct probe *probe, double s
         spex_values_merge(all, values);
         sum += medians[used++] = spex_values_quantile(values, 0.5);
     }
-    if (all && used)
-        estimate =
-            (struct spex_slices_estimate){spex_values_quantile(all, 0.5) * scale,
-                                          error_of(medians, used, sum / used) * scale, used - 1.0};
+    if (all && used) {
+        double median = spex_values_quantile(all, 0.5);
+        double error =
+            hypot(error_of(medians, used, sum / used), resolution_of(all, median, ticks));
+        estimate = (struct spex_slices_estimate){median * scale, error * scale, used - 1.0};
+    }
     free(all);
     return estimate;
+}
+
+/* To which a moment of the trace is known, in seconds (docs/traces.md). */
+#define MOMENT_ERROR 1e-6
+
+/* The relative error of the length of a tick: by the moments at both ends of the journal. */
+static double clock_error(const struct spex_slices *slices, size_t process) {
+    const struct spex_journal *journal = &slices->trace->processes[process].journal;
+    const struct spex_recording_anchor *anchors = journal->anchors;
+    size_t count = journal->anchor_count;
+    return count > 1 ? MOMENT_ERROR * 1e9 /
+                           (double)(anchors[count - 1].monotonic_ns - anchors[0].monotonic_ns)
+                     : 0;
+}
+
+static void error_add(struct spex_slices_estimate *time, double relative) {
+    time->error = hypot(time->error, time->value * relative);
 }
 
 double spex_slices_seconds(const struct spex_slices *slices) {
@@ -213,6 +244,10 @@ bool spex_slices_figures(const struct spex_slices *slices, size_t process, uint1
     *figures = (struct spex_slices_figures){.rate = rate_of(probe, spex_slices_seconds(slices)),
                                             .mean = mean_of(probe, scale),
                                             .median = median_of(probe, scale)};
+    if (spex_probe_type_ticks(probe_type)) {
+        error_add(&figures->mean, clock_error(slices, process));
+        error_add(&figures->median, clock_error(slices, process));
+    }
     for (unsigned s = 0; s < SPEX_SLICES; s++)
         figures->records += probe->slices[s].records;
     if (!errors_are_known(probe))
