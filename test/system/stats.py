@@ -90,6 +90,9 @@ class Stats(Traces):
         result = self.run_spex("stats", self.trace, self.trace)
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         self.assertIn("by chance", result.stdout.decode())
+        self.assertIn("\ntwo runs also differ by what the machine did meanwhile", result.stdout.decode())
+        result = self.run_spex("stats", self.trace, "--to", "0.01", "--against", "0.01..")
+        self.assertNotIn("two runs", result.stdout.decode())
 
     def samples(self, count, kind):
         """By figure, the comparisons of 100 probes of two traces; a seed each, so that chance is the same each time."""

@@ -239,6 +239,10 @@ int spex_stats_comparison_print(FILE *out, const struct spex_stats_side *a,
               out);
     else
         fputs("no probe has records in both\n", out);
+    if (any && a->trace != b->trace)
+        fputs("two runs also differ by what the machine did meanwhile: of that only the spread "
+              "within each is known\n",
+              out);
     return err;
 }
 
