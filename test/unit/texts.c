@@ -79,7 +79,7 @@ static void characters_have_widths(void **state) {
         encode(text, known[k].character, bytes);
         if (spex_characters(text) != known[k].columns)
             fail_msg("U+%x is %zu wide", known[k].character, spex_characters(text));
-        strcpy(&text[bytes], "bc");
+        memcpy(&text[bytes], "bc", sizeof("bc"));
         assert_int_equal(spex_characters(text), known[k].columns + 2);
         assert_int_equal(spex_characters_bytes(text, known[k].columns), bytes);
         assert_int_equal(spex_characters_bytes(text, known[k].columns + 1), bytes + 1);
