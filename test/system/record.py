@@ -317,6 +317,9 @@ class Ends(Recorded):
                 events += traces.count(self.path("t"))[0]
             self.assertEqual(traces.journal(self.folders()[0])[0][0], 4)
             self.assertEqual(self.table()["processes"][0]["ended"], KILLED)
+            for command in ["export", self.path("t"), "--format", "csv"], ["stats", self.path("t"), self.path("t")]:
+                told = subprocess.run([SPEX, *command], check=False, capture_output=True, text=True, timeout=PATIENCE).stderr
+                self.assertIn(": recording has no end: " + KILLED["why"] + "\n", told)
             shutil.rmtree(self.path("t"))
         self.assertGreater(events, 0)
         shutil.rmtree(self.path("spex"), ignore_errors=True)

@@ -306,8 +306,11 @@ static int export_trace(struct request *request, struct spex_recording *trace) {
     if (status == SPEX_EXIT_OK)
         status = export_part(request, export, trace, before);
     int problems = before ? spex_trace_part_problems(before) : SPEX_EXIT_OK;
-    if (before)
+    if (before) {
+        spex_trace_part_ends(before);
         spex_recording_close(before);
+    }
+    spex_trace_part_ends(trace);
     if (spex_trace_part_problems(trace) != SPEX_EXIT_OK)
         problems = SPEX_EXIT_FAILED;
     if (status == SPEX_EXIT_OK)

@@ -112,9 +112,6 @@ static int json_write(json_t *json) {
                : SPEX_EXIT_OK;
 }
 
-/* Of a recording that nobody has ended. */
-static const char unfinished[] = "its writer was killed, or still writes";
-
 static void end_print(const struct spex_recording *trace,
                       const struct spex_recording_process *process) {
     const char *why;
@@ -123,7 +120,7 @@ static void end_print(const struct spex_recording *trace,
         printf("recording ended after %.3f s: %s; later executions have no record\n",
                (double)spex_recording_ns(trace, ended->ticks) / 1e9, why);
     else if (!process->journal.finished)
-        printf("recording has no end: %s; later executions are in no figure\n", unfinished);
+        puts("recording has no end: " SPEX_TRACE_UNFINISHED "; later executions are in no figure");
 }
 
 static void tables_print(const struct spex_recording *trace, const struct spex_part *part,
@@ -152,8 +149,9 @@ static json_t *ended_json(const struct spex_recording *trace,
         return json_pack("{s:f, s:o}", "seconds",
                          (double)spex_recording_ns(trace, mark->ticks) / 1e9, "why",
                          spex_text_json(why));
-    return process->journal.finished ? json_null()
-                                     : json_pack("{s:n, s:s}", "seconds", "why", unfinished);
+    return process->journal.finished
+               ? json_null()
+               : json_pack("{s:n, s:s}", "seconds", "why", SPEX_TRACE_UNFINISHED);
 }
 
 static json_t *process_json(const struct spex_recording *trace,
@@ -260,6 +258,9 @@ static int parts_compare(const struct request *request, struct spex_recording *f
     if (status == SPEX_EXIT_OK)
         status = request->against ? side_open(&b, second, from, to, true)
                                   : side_open(&b, second, request->from, request->to, true);
+    spex_trace_part_ends(first);
+    if (second != first)
+        spex_trace_part_ends(second);
     if (status == SPEX_EXIT_OK)
         status = comparison_show(request, &a, &b);
     side_close(&a);

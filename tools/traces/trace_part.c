@@ -126,3 +126,16 @@ int spex_trace_part_problems(const struct spex_recording *trace) {
         spex_complain(SPEX_EXIT_FAILED, "and %zu times more", count - SPEX_RECORDING_PROBLEMS_KEPT);
     return count ? SPEX_EXIT_FAILED : SPEX_EXIT_OK;
 }
+
+void spex_trace_part_ends(const struct spex_recording *trace) {
+    for (size_t p = 0; p < trace->process_count; p++) {
+        const struct spex_recording_process *process = &trace->processes[p];
+        const char *why;
+        const struct spex_recording_mark *ended = spex_journal_ended(&process->journal, &why);
+        if (ended)
+            spex_complain(0, "%s: recording ended after %.3f s: %s", process->name,
+                          (double)spex_recording_ns(trace, ended->ticks) / 1e9, why);
+        else if (!process->journal.finished)
+            spex_complain(0, "%s: recording has no end: " SPEX_TRACE_UNFINISHED, process->name);
+    }
+}

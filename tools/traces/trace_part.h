@@ -32,4 +32,10 @@ bool spex_trace_part_split(char *text, const char **from, const char **to);
  * there is something. */
 int spex_trace_part_problems(const struct spex_recording *trace);
 
+/* Of a recording that nobody has brought to its end. */
+#define SPEX_TRACE_UNFINISHED "its writer was killed, or still writes"
+
+/* Tells on standard error of which processes the recording ended before they did, and why. */
+void spex_trace_part_ends(const struct spex_recording *trace);
+
 #endif
