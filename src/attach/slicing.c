@@ -11,6 +11,10 @@
 
 enum { TEXT = 48, DIGITS = 3 };
 
+/* A program that uses less than this of a CPU is told what a function costs by what it uses: the budget goes by that, and of
+ * a CPU it is next to nothing. */
+static const double idle_cpus = 0.5;
+
 /* What is said of a function that is not on all the time. */
 static void say_cost(struct spex_attachment *attachment, size_t f, const char *what) {
     const struct spex_attached_function *one = &attachment->of[f];
@@ -20,11 +24,12 @@ static void say_cost(struct spex_attachment *attachment, size_t f, const char *w
     const char *bound = one->at_least ? "at least " : "";
     spex_quantity_digits(per_second, DIGITS, false, "/s", rate, sizeof(rate));
     spex_quantity_digits(seconds, DIGITS, false, "s", cost, sizeof(cost));
-    spex_percent_text(one->share * cpus, DIGITS, share, sizeof(share));
+    bool idle = cpus < idle_cpus;
+    spex_percent_text(one->share * (idle ? 1 : cpus), DIGITS, share, sizeof(share));
     const char *name = attachment->functions.items[f].name;
     if (one->rate > 0)
-        snprintf(line, sizeof(line), "%s: %s%s × %s = %s%s of a CPU: %s", name, bound, rate, cost,
-                 bound, share, what);
+        snprintf(line, sizeof(line), "%s: %s%s × %s = %s%s of %s: %s", name, bound, rate, cost,
+                 bound, share, idle ? "the program's CPU time" : "a CPU", what);
     else
         snprintf(line, sizeof(line), "%s: %s", name, what);
     attachment->options.say(line);
