@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "attach/leftovers.h"
 #include "base/clock.h"
 
 /* Executions of all functions that may be open at a time; how long a function is watched before it is
@@ -105,6 +106,19 @@ static int open_sites(struct spex_attachment *attachment, struct spex_error *err
     return err ? err : kind->open(&attachment->sites, SPEX_SITES_MAX, thread, error);
 }
 
+/* What an earlier command has left in the program, as it was killed. */
+static void clean(const struct spex_attachment *attachment) {
+    char line[160];
+    size_t removed =
+        spex_leftovers_remove(attachment->program, attachment->options.kind, attachment->sites);
+    if (!removed)
+        return;
+    snprintf(line, sizeof(line),
+             "removed %zu breakpoint%s that a command which was killed has left in the program",
+             removed, removed == 1 ? "" : "s");
+    attachment->options.say(line);
+}
+
 /* The CPU time was asked for before the costs were measured, which has taken long enough to know how many
  * CPUs the program uses. */
 static void begin(struct spex_attachment *attachment) {
@@ -127,6 +141,8 @@ static int fill(struct spex_attachment *attachment, struct spex_error *error) {
         return spex_fail(error, -ENOMEM, "out of memory");
     spex_attached_ask(attachment, true);
     int err = open_sites(attachment, error);
+    if (!err)
+        clean(attachment);
     err = err ? err : find(attachment, error);
     if (!err)
         begin(attachment);

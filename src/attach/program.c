@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/auxvec.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,6 +181,15 @@ bool spex_program_is_traced(const struct spex_program *program) {
                              ? strstr(text, "\nTracerPid:")
                              : NULL;
     return tracer && strtol(tracer + strlen("\nTracerPid:"), NULL, 10) != 0;
+}
+
+bool spex_program_handles_traps(const struct spex_program *program) {
+    char text[4096];
+    static const char caught[] = "\nSigCgt:";
+    const char *signals =
+        read_text(program->process, "status", text, sizeof(text)) ? strstr(text, caught) : NULL;
+    return !signals || (strtoull(signals + sizeof(caught) - 1, NULL, 16) >> (SIGTRAP - 1) & 1) ||
+           spex_program_is_traced(program);
 }
 
 bool spex_program_is_started_by(const struct spex_program *program, const struct stat *file) {

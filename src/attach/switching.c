@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "attach/cpu_meter.h"
+#include "attach/tasks/cpu_meter.h"
 #include "base/clock.h"
 
 double spex_attached_now(void) {

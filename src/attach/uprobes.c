@@ -27,9 +27,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "attach/closing.h"
 #include "attach/kernel_program.h"
 #include "attach/program.h"
+#include "attach/tasks/beside.h"
 #include "base/clock.h"
 
 #define DEVICE "/sys/bus/event_source/devices/uprobe/type"
@@ -48,6 +48,9 @@ struct spex_sites {
     double lingers;
     /* CPU time of processes that have closed something. */
     double used;
+    /* Sets breakpoints, for one thread at a time. */
+    struct spex_beside beside;
+    pthread_mutex_t beside_lock;
     size_t count;
     /* Threads that wait until something is closed. */
     pthread_mutex_t lock;
@@ -112,13 +115,11 @@ static unsigned take_group(struct spex_sites *sites, size_t first, struct held *
 /* Returns the CPU time that it has taken elsewhere. */
 static double close_group(const struct held *taken, unsigned count) {
     int descriptors[2 * SPEX_SITES_TOGETHER_MAX];
-    struct spex_closing closing;
     for (unsigned s = 0; s < count; s++) {
         descriptors[2 * s] = taken[s].link;
         descriptors[2 * s + 1] = taken[s].event;
     }
-    spex_closing_begin(&closing, descriptors, 2 * (size_t)count);
-    return spex_closing_wait(&closing);
+    return spex_beside_end(descriptors, 2 * (size_t)count);
 }
 
 static void switch_off(struct spex_sites *sites, size_t first, void (*soon)(void *user),
@@ -144,23 +145,16 @@ static double used_elsewhere(struct spex_sites *sites) {
     pthread_mutex_lock(&sites->lock);
     double used = sites->used;
     pthread_mutex_unlock(&sites->lock);
-    return used;
+    return used + spex_beside_used(&sites->beside);
 }
 
-/* Each waits until no thread of the machine can be within a hit, and those that are closed at a time wait together: a
- * thousand take as long as a few. */
 static void close_all(struct spex_sites *sites) {
-    enum { AT_A_TIME = 1024 };
-    struct spex_closing closing[AT_A_TIME];
-    for (size_t s = 0; s < sites->count;) {
-        size_t started = 0;
-        for (; s < sites->count && started < AT_A_TIME; s++)
-            if (sites->held[s].link >= 0)
-                spex_closing_begin(&closing[started++],
-                                   (int[]){sites->held[s].link, sites->held[s].event}, 2);
-        for (size_t c = 0; c < started; c++)
-            spex_closing_wait(&closing[c]);
-    }
+    int descriptors[2 * SPEX_SITES_MAX];
+    size_t count = 0;
+    for (size_t s = 0; s < sites->count; s++)
+        for (int end = 0; sites->held[s].link >= 0 && end < 2; end++)
+            descriptors[count++] = end ? sites->held[s].event : sites->held[s].link;
+    spex_beside_end_many(descriptors, count);
 }
 
 static void uprobes_close(struct spex_sites *sites) {
@@ -171,6 +165,7 @@ static void uprobes_close(struct spex_sites *sites) {
     while (sites->closing)
         pthread_cond_wait(&sites->closed, &sites->lock);
     pthread_mutex_unlock(&sites->lock);
+    spex_beside_close(&sites->beside);
     if (sites->program >= 0)
         close(sites->program);
     spex_kernel_memory_close(&sites->memory);
@@ -205,6 +200,8 @@ static int uprobes_open(struct spex_sites **opened, size_t count, pid_t thread,
     sites->count = count;
     pthread_mutex_init(&sites->lock, NULL);
     pthread_cond_init(&sites->closed, NULL);
+    pthread_mutex_init(&sites->beside_lock, NULL);
+    spex_beside_open(&sites->beside);
     memset(sites->held, -1, count * sizeof(sites->held[0]));
     err = load(sites, error);
     if (err)
@@ -230,14 +227,17 @@ static int open_event(const struct spex_sites *sites, const struct spex_kernel_p
     attributes.probe_offset = places->offsets[place];
     held->event =
         (int)syscall(SYS_perf_event_open, &attributes, sites->thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (held->event < 0)
+    if (held->event < 0) {
+        held->event = -1;
         return -errno;
+    }
     held->link = spex_kernel_link_event(sites->program, held->event, places->cookies[place]);
     if (held->link >= 0)
-        return 0;
+        return held->link;
+    int err = held->link;
     close(held->event);
-    held->event = -1;
-    return held->link;
+    *held = (struct held){-1, -1};
+    return err;
 }
 
 static int fail_on(int err, struct spex_error *error) {
@@ -250,19 +250,39 @@ static int fail_on(int err, struct spex_error *error) {
     return fail_rights(err, "a uprobe", error);
 }
 
-/* An event for each site. */
-static int hold_by_events(struct spex_sites *sites, size_t first,
-                          const struct spex_kernel_places *places) {
-    for (unsigned s = 0; s < places->count; s++) {
-        struct held *held = &sites->held[first + s];
-        int err = open_event(sites, places, s, held);
-        if (err) {
-            *held = (struct held){-1, -1};
-            switch_off(sites, first, NULL, NULL);
-            return err;
-        }
+/* What is to be held, and by what. */
+struct holding {
+    const struct spex_sites *sites;
+    const struct spex_kernel_places *places;
+    struct held *held;
+};
+
+/* One link for all, or an event for each site. Makes system calls alone. */
+static int hold(void *argument) {
+    const struct holding *holding = argument;
+    const struct spex_sites *sites = holding->sites;
+    int err = 0;
+    if (sites->links) {
+        int link = spex_kernel_link_uprobes(sites->program, holding->places, sites->thread);
+        holding->held[0].link = link < 0 ? -1 : link;
+        return link;
     }
-    return 0;
+    for (unsigned s = 0; err >= 0 && s < holding->places->count; s++)
+        err = open_event(sites, holding->places, s, &holding->held[s]);
+    return err;
+}
+
+/* A process that is killed while the kernel sets the second of several breakpoints leaves the first: another one waits for
+ * that. */
+static int hold_beside(struct spex_sites *sites, size_t first,
+                       const struct spex_kernel_places *places) {
+    struct holding holding = {sites, places, &sites->held[first]};
+    pthread_mutex_lock(&sites->beside_lock);
+    int err = spex_beside_call(&sites->beside, hold, &holding);
+    pthread_mutex_unlock(&sites->beside_lock);
+    if (err < 0)
+        switch_off(sites, first, NULL, NULL);
+    return err;
 }
 
 static int switch_on(struct spex_sites *sites, size_t first,
@@ -280,16 +300,8 @@ static int switch_on(struct spex_sites *sites, size_t first,
     }
     snprintf(path, sizeof(path), "/proc/self/fd/%d", list[0].fd);
     const struct spex_kernel_places places = {path, offsets, semaphores, cookies, count};
-    int err = 0;
-    if (sites->links)
-        err = sites->held[first].link =
-            spex_kernel_link_uprobes(sites->program, &places, sites->thread);
-    else
-        err = hold_by_events(sites, first, &places);
-    if (err >= 0)
-        return 0;
-    sites->held[first].link = -1;
-    return fail_on(err, error);
+    int err = hold_beside(sites, first, &places);
+    return err < 0 ? fail_on(err, error) : 0;
 }
 
 static double linger(struct spex_sites *sites) {

@@ -10,7 +10,7 @@
 #include "../check.h"
 #include "attach/attachment.h"
 #include "attach/code/decode.h"
-#include "attach/cpu_meter.h"
+#include "attach/tasks/cpu_meter.h"
 #include "profile/confidence.h"
 
 /* What a hit costs; what switching on takes by the clock; and for how long it is looked at. */

@@ -5,30 +5,25 @@
 #include <unistd.h>
 
 #include "../check.h"
-#include "attach/closing.h"
+#include "attach/tasks/beside.h"
 
 enum { THREADS = 4, CLOSINGS = 500 };
 
 /* The end of the pipe is the last one when the closing has been waited for: nobody else has it. */
 static void a_closing_ends_what_it_was_given(void **state) {
-    struct spex_closing closing;
     int ends[2];
     char byte;
     (void)state;
     assert_int_equal(pipe(ends), 0);
-    spex_closing_begin(&closing, &ends[1], 1);
-    assert_true(closing.process > 0);
-    assert_true(spex_closing_wait(&closing) >= 0);
+    assert_true(spex_beside_end(&ends[1], 1) >= 0);
     assert_int_equal(read(ends[0], &byte, 1), 0);
     close(ends[0]);
 }
 
 static void *close_many(void *unused) {
-    struct spex_closing closing;
     for (int n = 0; n < CLOSINGS; n++) {
         int descriptor = dup(STDIN_FILENO);
-        spex_closing_begin(&closing, &descriptor, 1);
-        spex_closing_wait(&closing);
+        spex_beside_end(&descriptor, 1);
     }
     return unused;
 }

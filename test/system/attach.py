@@ -49,6 +49,7 @@ extern "C" __attribute__((visibility("default"))) unsigned thrown(unsigned n) {
 
 SMALL = """
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -68,6 +69,11 @@ static void *work(void *argument) {
     }
     _exit(0);
 }
+#ifdef MANY
+/* It has as many ends as can be looked at. */
+__asm__(".text; .globl many; .type many, @function; many: push %rbp; pop %rbp; .rept 63; cmp $0, %edi; jne 1f; ret; 1: ;"
+        ".endr; ret; .size many, .-many");
+#endif
 #ifdef EARLY
 __attribute__((constructor)) static void before_main(void) {
     for (int c = 0; c < 7; c++)
@@ -75,6 +81,9 @@ __attribute__((constructor)) static void before_main(void) {
 }
 #endif
 int main(void) {
+#ifdef TRAPS
+    signal(SIGTRAP, _exit);
+#endif
 #ifdef PATCHED
     char *page = (char *)((uintptr_t)counted & ~(uintptr_t)4095);
     if (mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
@@ -325,7 +334,7 @@ class AttachTest(unittest.TestCase):
             attached.process.send_signal(end)
             attached.process.communicate()
             self.program.do("threads 800")
-            self.assertEqual(set(text_of(self.program.pid).values()), {True})
+            self.expect_clean(self.program.pid)
 
     def test_probes_count_at_all_their_sites(self):
         attached = Attached(self.program, "usdt:attached:twice")
@@ -347,8 +356,8 @@ class AttachTest(unittest.TestCase):
         self.assertEqual(self.program.do("probe 10")[1], 120)
         attached.process.kill()
         attached.process.communicate()
+        self.expect_clean(self.program.pid)
         self.assertEqual(self.program.do("probe 100")[1], 120)
-        self.assertEqual(set(text_of(self.program.pid).values()), {True})
 
     def test_probes_in_a_program_of_debian(self):
         python = "/usr/bin/python3"
@@ -485,7 +494,7 @@ class AttachTest(unittest.TestCase):
             run.stdin.write("plain 100\n")
             run.stdin.flush()
             self.assertEqual(run.stdout.readline().split()[0], "100")
-            self.assertEqual(set(text_of(pid).values()), {True})
+            self.expect_clean(pid)
             run.stdin.close()
 
     def test_models_of_a_program_that_is_run(self):
@@ -504,6 +513,10 @@ class AttachTest(unittest.TestCase):
         said = self.refused("attach", self.program.pid, "-e", "usdt:bad:*")
         self.assertRegex(said, r"libbad.so: 1 notes? of USDT probes (is|are) malformed\n.*usdt:bad:\* names no probe")
 
+    def expect_clean(self, pid):
+        """What holds the breakpoints of a command that was killed are other processes, which end by themselves."""
+        self.assertTrue(any(set(text_of(pid).values()) == {True} for _ in range(1000)), text_of(pid))
+
     def test_nothing_is_left_behind_by_a_command_that_is_killed_while_it_switches_off(self):
         """The kernel leaves a breakpoint of a process that is killed while it closes it."""
         if os.uname().machine != "x86_64":
@@ -519,8 +532,25 @@ class AttachTest(unittest.TestCase):
                         break
                 attached.process.kill()
                 attached.process.communicate()
-                # What holds the breakpoint is another process, which ends by itself.
-                self.assertTrue(any(text_of(busy.pid)[os.path.realpath(path)] for _ in range(1000)))
+                self.expect_clean(busy.pid)
+
+    def test_nothing_is_left_behind_by_a_command_that_is_killed_while_it_switches_on(self):
+        """The kernel leaves the first breakpoints of a function when a process is killed while it sets the others."""
+        self.needs_decoder()
+        path = self.compiled("many", "-no-pie", "-fno-pie", "-DMANY")
+        with Program(path) as other, open("/proc/%s/mem" % other.pid, "rb", buffering=0) as memory:
+            address = self.address(path, "many")
+            memory.seek(address)
+            before = memory.read(1)
+            for _ in range(10):
+                with subprocess.Popen([SPEX, "attach", other.pid, "-e", "func:many:lat", "-b", "100%"], stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL) as command:
+                    there = before
+                    while there == before and command.poll() is None:
+                        memory.seek(address)
+                        there = memory.read(1)
+                    command.kill()
+                self.expect_clean(other.pid)
 
     @staticmethod
     def switches_off(pid):
@@ -533,6 +563,44 @@ class AttachTest(unittest.TestCase):
             except (OSError, IndexError):
                 pass
         return False
+
+    @staticmethod
+    def address(path, name):
+        symbols = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
+        return int(re.search(r"([0-9a-f]+) [Tt] %s\n" % name, symbols).group(1), 16)
+
+    def poke(self, pid, path, name, byte):
+        """Puts a byte where a function begins, which nobody has set; the one that was there."""
+        with open("/proc/%s/mem" % pid, "r+b", buffering=0) as memory:
+            memory.seek(self.address(path, name))
+            before = memory.read(1)
+            memory.seek(self.address(path, name))
+            memory.write(byte)
+        return before
+
+    def test_the_next_command_removes_what_is_left_behind(self):
+        if os.uname().machine != "x86_64":
+            self.skipTest("breakpoints are those of x86-64")
+        path = self.compiled("left", "-no-pie", "-fno-pie")
+        with Program(path) as other:
+            self.poke(other.pid, path, "counted", b"\xcc")
+            said = subprocess.run([SPEX, "attach", other.pid, "-e", "func:main", "--for", "0.01"], capture_output=True, text=True,
+                                  check=True).stderr
+            self.assertIn("spex: removed 1 breakpoint that a command which was killed has left in the program\n", said)
+            self.assertEqual(set(text_of(other.pid).values()), {True})
+            other.tell("300")
+            self.assertEqual(other.process.stdout.readline(), "300\n")
+
+    def test_what_others_have_put_into_a_program_stays(self):
+        """Who handles SIGTRAP may have breakpoints of its own; and what is no breakpoint is none."""
+        for name, options, byte in (("traps", ["-DTRAPS"], b"\xcc"), ("changed", [], b"\xf8")):
+            path = self.compiled(name, "-no-pie", "-fno-pie", *options)
+            with Program(path) as other:
+                self.poke(other.pid, path, "counted", byte)
+                said = subprocess.run([SPEX, "attach", other.pid, "-e", "func:main", "--for", "0.01"], capture_output=True, text=True,
+                                      check=True).stderr
+                self.assertNotIn("removed", said)
+                self.assertEqual(self.poke(other.pid, path, "counted", byte), byte)
 
     def test_a_budget_is_told_before(self):
         """In slices, or not at all: the count is never said to be exact."""

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The CPU time of another process's threads to some microseconds: the kernel tells what a process has used once a tick,
  * but an event of a thread whenever it is read. */
-#ifndef SPEX_ATTACH_CPU_METER_H
-#define SPEX_ATTACH_CPU_METER_H
+#ifndef SPEX_ATTACH_TASKS_CPU_METER_H
+#define SPEX_ATTACH_TASKS_CPU_METER_H
 
 #include <sys/types.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "attach/cpu_meter.h"
+#include "attach/tasks/cpu_meter.h"
 
 #include <dirent.h>
 #include <linux/perf_event.h>
