@@ -66,6 +66,8 @@ struct spex_attached_function {
     /* Executions that begin later are not looked at, as its slice is over, though it may be on for a while.
      * 0: it is not. */
     uint64_t over_ns;
+    /* How many slices on end have told that it would fit into the budget; and how often it was on all the time again. */
+    unsigned calm, returns;
     /* Records of it that were lost; and for how many executions one stands now. */
     uint64_t lost;
     double weight;

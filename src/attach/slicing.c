@@ -56,6 +56,7 @@ static void begin_slices(struct spex_attachment *attachment, size_t f) {
     spex_attached_switch_off(attachment, f);
     spex_attached_take_records(attachment);
     one->state = SPEX_ATTACHED_SLICED;
+    one->calm = 0;
     spex_attached_plan(attachment, f);
 }
 
@@ -176,6 +177,31 @@ void spex_attached_settle(struct spex_attachment *attachment) {
     attachment->settled = true;
 }
 
+/* Slices that have to be calm until a function is on all the time again: as many as tell a rate, and twice as many each time
+ * that this was too early. */
+static unsigned calm_wanted(const struct spex_attached_function *one) {
+    enum { DOUBLINGS = 16 };
+    return SPEX_HOLD_OFFS_LEAST << (one->returns < DOUBLINGS ? one->returns : DOUBLINGS);
+}
+
+/* Whether a function in slices would fit, by the last one, into what others leave of the budget. */
+static bool would_fit(const struct spex_attachment *attachment,
+                      const struct spex_attached_function *one) {
+    double budget = attachment->options.budget;
+    size_t sliced = 0;
+    for (size_t f = 0; f < attachment->count; f++)
+        sliced += attachment->of[f].state == SPEX_ATTACHED_SLICED;
+    double others = share_on(attachment) + spex_attached_pass_share(attachment);
+    return !one->at_least && others + one->share <= (sliced > 1 ? budget / 2 : budget);
+}
+
+/* Counts the calm slices of a function, one of which is over, or was cut off. Whether there were enough. */
+static bool note_calm(const struct spex_attachment *attachment, struct spex_attached_function *one,
+                      bool cut) {
+    one->calm = !cut && would_fit(attachment, one) ? one->calm + 1 : 0;
+    return one->calm >= calm_wanted(one);
+}
+
 static void begin_unit_of(const struct spex_attachment *attachment, size_t f, uint32_t type,
                           double scale) {
     size_t at = spex_tracer_find(attachment->tracer, (uint16_t)f, type);
@@ -194,6 +220,17 @@ static void begin_unit(struct spex_attachment *attachment, size_t f) {
     begin_unit_of(attachment, f, SPEX_SNAPSHOT, scale);
 }
 
+/* It is on. From here on its records stand for one execution each. */
+static void go_on(struct spex_attachment *attachment, size_t f) {
+    struct spex_attached_function *one = &attachment->of[f];
+    one->state = SPEX_ATTACHED_ON;
+    one->returns++;
+    one->weight = 1;
+    begin_unit_of(attachment, f, SPEX_LAT, 1);
+    begin_unit_of(attachment, f, SPEX_SNAPSHOT, 1);
+    say_cost(attachment, f, "it has become less: on all the time again");
+}
+
 static void refuse_slices(struct spex_attachment *attachment, size_t f,
                           const struct spex_error *error) {
     attachment->of[f].state = SPEX_ATTACHED_REFUSED;
@@ -203,6 +240,7 @@ static void refuse_slices(struct spex_attachment *attachment, size_t f,
 static void take_slice(struct spex_attachment *attachment, size_t f) {
     struct spex_attached_function *one = &attachment->of[f];
     struct spex_error error;
+    unsigned cuts = one->cuts;
     begin_unit(attachment, f);
     if (one->length > SPEX_SLICE_WAITED) {
         if (spex_attached_begin_slice(attachment, f, &error) != 0)
@@ -215,7 +253,12 @@ static void take_slice(struct spex_attachment *attachment, size_t f) {
     }
     spex_attached_take_records(attachment);
     spex_pairing_forget_function(attachment->pairing, f);
-    spex_attached_plan(attachment, f);
+    if (!note_calm(attachment, one, one->cuts > cuts))
+        spex_attached_plan(attachment, f);
+    else if (spex_attached_begin_slice(attachment, f, &error) == 0)
+        go_on(attachment, f);
+    else
+        refuse_slices(attachment, f, &error);
 }
 
 /* Ends long slices: when they have lasted for their time, or have cost all that they may. */
@@ -231,6 +274,10 @@ static void end_slices(struct spex_attachment *attachment) {
             continue;
         one->cuts += !over;
         look(attachment, f);
+        if (note_calm(attachment, one, !over)) {
+            go_on(attachment, f);
+            continue;
+        }
         spex_attached_switch_off(attachment, f);
         spex_attached_plan(attachment, f);
     }

@@ -56,8 +56,8 @@ static struct {
     /* Executions come in bursts. What a hit costs, as a multiple of the guess; and the time that was the program's own. */
     bool bursts;
     double cost_factor, own_s;
-    /* From when on it does 1,000,000 executions a second; 0: never. */
-    uint64_t busy_ns;
+    /* From when on it does 1,000,000 executions a second, and from when on a hundredth of its rates; 0: never. */
+    uint64_t busy_ns, calm_ns;
     /* Calls that are timed, if any: one begins each `between_ns`, and takes `took_ns`. What it leaves. */
     uint64_t between_ns, took_ns;
     uint64_t late_ns;
@@ -93,7 +93,8 @@ static double rate_now(unsigned site) {
                    : 0;
     if (made.busy_ns && made.now_ns >= made.busy_ns)
         return 1e6;
-    return made.rates[site] * (1 + made.swing * sin(made.pace * seconds + made.phase));
+    double rate = made.rates[site] / (made.calm_ns && made.now_ns >= made.calm_ns ? 100 : 1);
+    return rate * (1 + made.swing * sin(made.pace * seconds + made.phase));
 }
 
 /* Within this time rates are as they are now: up to the begin or the end of a burst. */
@@ -537,6 +538,52 @@ static void rates_that_change(void **state) {
     assert_true(run.spent <= 0.005 * RUN_S * 1.2);
 }
 
+static unsigned times_said(const char *what) {
+    unsigned times = 0;
+    for (const char *at = said; (at = strstr(at, what)); at++)
+        times++;
+    return times;
+}
+
+/* A function that calms down is on all the time again, and what is told has the truth. */
+static void what_calms_down_is_on_again(void **state) {
+    unsigned within = 0;
+    (void)state;
+    for (int r = 0; r < 40; r++) {
+        make(100000, 3000, 0.3, r);
+        made.calm_ns = made.now_ns + UINT64_C(3000000000);
+        struct run run = run_with(BOTH, 0.02);
+        assert_int_equal(times_said("it has become less: on all the time again"), 1);
+        assert_true(run.probes[0].held_seconds > 1 && run.probes[0].held_seconds < 10);
+        assert_true(run.spent <= 0.02 * RUN_S * 1.1);
+        double off = fabs(spex_profile_executions(&run.probes[0]) - run.executed[0]);
+        within += off <= spex_count_margin(&run.probes[0]);
+    }
+    /* Less with a chance of 95 % each in one case of 1000. */
+    assert_true(within >= 33);
+}
+
+/* And it is in slices when it becomes busy again. */
+static void what_was_calm_can_be_busy(void **state) {
+    (void)state;
+    make(100000, 0, 0, 0);
+    made.calm_ns = made.now_ns + UINT64_C(3000000000);
+    made.busy_ns = made.now_ns + UINT64_C(25000000000);
+    struct run run = run_with("func:busy_function", 0.02);
+    assert_int_equal(times_said("it has become less: on all the time again"), 1);
+    assert_int_equal(times_said("it has become more: in slices"), 1);
+    assert_true(run.spent <= 0.02 * RUN_S * 1.1);
+}
+
+/* One that changes again and again comes back after 10 slices, and then after twice as many each time. */
+static void what_comes_back_waits_longer(void **state) {
+    (void)state;
+    make(60000, 0, 1, 0);
+    made.pace = 2.1;
+    run_with("func:busy_function", 0.02);
+    assert_in_range(times_said("on all the time again"), 1, 2);
+}
+
 /* A slice of it costs more than is granted for ten of them. */
 static void what_is_too_much_for_slices(void **state) {
     (void)state;
@@ -582,6 +629,9 @@ int main(void) {
         cmocka_unit_test(a_function_that_costs_nothing_stays_on),
         cmocka_unit_test(alarms_go_off_at_once),
         cmocka_unit_test(rates_that_change),
+        cmocka_unit_test(what_calms_down_is_on_again),
+        cmocka_unit_test(what_was_calm_can_be_busy),
+        cmocka_unit_test(what_comes_back_waits_longer),
         cmocka_unit_test(what_is_too_much_for_slices),
         cmocka_unit_test(slices_have_whole_times),
     };
