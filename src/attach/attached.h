@@ -206,6 +206,15 @@ double spex_attached_pass_seconds(const struct spex_attachment *attachment);
 /* What passes take, for each second of the program's CPU time. */
 double spex_attached_pass_share(const struct spex_attachment *attachment);
 
+/* For how many seconds it is meant to last, as far as that is reckoned with; and whether it may be so many. */
+double spex_attached_lasts(const struct spex_attachment *attachment);
+bool spex_attached_may_last(double seconds);
+
+/* CPU time that switching functions on for the first time may take; and leaves out those found last for which that is not
+ * enough. */
+double spex_attached_granted_at_first(const struct spex_attachment *attachment);
+void spex_attached_limit(struct spex_attachment *attachment);
+
 /* Decides on a function's next slice; and whether so few can be had that they would tell nothing. */
 void spex_attached_plan(struct spex_attachment *attachment, size_t f);
 /* In how many seconds there are slices of a function that tell something. */

@@ -84,6 +84,7 @@ static int find(struct spex_attachment *attachment, struct spex_error *error) {
                                           attachment->program, attachment->options.search, error);
     if (err)
         return err;
+    spex_attached_limit(attachment);
     for (; attachment->count < attachment->functions.count; attachment->count++)
         add_function(attachment, attachment->count);
     return 0;
@@ -143,6 +144,7 @@ static int fill(struct spex_attachment *attachment, struct spex_error *error) {
     int err = open_sites(attachment, error);
     if (!err)
         clean(attachment);
+    spex_attached_ask(attachment, true);
     err = err ? err : find(attachment, error);
     if (!err)
         begin(attachment);

@@ -50,6 +50,20 @@ double spex_attached_pass_share(const struct spex_attachment *attachment) {
     return attachment->cpus > 0 ? a_second / attachment->cpus : 0;
 }
 
+double spex_attached_lasts(const struct spex_attachment *attachment) {
+    return fmin(attachment->options.seconds, patience);
+}
+
+bool spex_attached_may_last(double seconds) {
+    return seconds <= patience;
+}
+
+/* A program that has used nothing yet has not begun. */
+double spex_attached_granted_at_first(const struct spex_attachment *attachment) {
+    double cpus = attachment->cpus > 0 ? attachment->cpus : 1;
+    return attachment->options.budget / 2 * cpus * spex_attached_lasts(attachment);
+}
+
 /* What of the budget one function in slices has: what passes leave of it. */
 static double share_for_slices(const struct spex_attachment *attachment) {
     double on = spex_attached_pass_share(attachment);
@@ -88,7 +102,7 @@ static double hits_cost(const struct spex_attachment *attachment,
 static const double periods = SPEX_HOLD_OFFS_LEAST * (1 + 1. / 12) + 2;
 
 static double period_most(const struct spex_attachment *attachment) {
-    return fmin(attachment->options.seconds, patience) / periods;
+    return spex_attached_lasts(attachment) / periods;
 }
 
 /* CPU time that may be spent in this time. */

@@ -81,6 +81,7 @@ static void take(struct spex_finding *finding, size_t index,
     if (!function)
         return;
     function->timed = choice->timed;
+    function->choice = (size_t)(choice - finding->choices->items);
     function->arguments = choice->arguments;
     place(finding, function, index);
 }
@@ -100,6 +101,7 @@ static void take_address(struct spex_finding *finding, const struct spex_functio
     if (!function)
         return;
     function->timed = choice->timed;
+    function->choice = (size_t)(choice - finding->choices->items);
     function->arguments = choice->arguments;
     function->placement.entry.address = address;
     function->placement.why = "it was named";
@@ -277,12 +279,26 @@ int spex_process_functions_find(struct spex_process_functions *functions,
     return finding.err ? finding.err : err;
 }
 
+static void free_function(const struct spex_process_function *function) {
+    free(function->name);
+    free(function->object);
+    free(function->sites);
+}
+
+void spex_process_functions_leave_out(struct spex_process_functions *functions, size_t from,
+                                      const bool *out) {
+    size_t kept = from;
+    for (size_t f = from; f < functions->count; f++)
+        if (out[f - from])
+            free_function(&functions->items[f]);
+        else
+            functions->items[kept++] = functions->items[f];
+    functions->count = kept;
+}
+
 void spex_process_functions_free(struct spex_process_functions *functions) {
-    for (size_t f = 0; f < functions->count; f++) {
-        free(functions->items[f].name);
-        free(functions->items[f].object);
-        free(functions->items[f].sites);
-    }
+    for (size_t f = 0; f < functions->count; f++)
+        free_function(&functions->items[f]);
     for (size_t f = 0; f < functions->file_count; f++)
         if (functions->files[f].fd >= 0)
             close(functions->files[f].fd);

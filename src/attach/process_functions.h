@@ -34,6 +34,8 @@ struct spex_process_function {
     /* The sites of a probe, all of which count; a function has none. */
     struct spex_process_probe_site *sites;
     unsigned site_count;
+    /* The number of the choice that names it. */
+    size_t choice;
     /* Arguments that are wanted as values. */
     struct spex_arguments arguments;
     /* Other functions at the same address. */
@@ -86,5 +88,9 @@ int spex_process_functions_find(struct spex_process_functions *functions,
                                 const struct spex_function_search *search,
                                 struct spex_error *error);
 void spex_process_functions_free(struct spex_process_functions *functions);
+
+/* Leaves out functions from a number on for which there is true. */
+void spex_process_functions_leave_out(struct spex_process_functions *functions, size_t from,
+                                      const bool *out);
 
 #endif

@@ -38,7 +38,7 @@ static const char *fill_sites(const struct spex_finding *finding,
     return NULL;
 }
 
-static void take_probe(struct spex_finding *finding, size_t first, size_t count) {
+static void take_probe(struct spex_finding *finding, size_t choice, size_t first, size_t count) {
     const struct spex_object_probe_site *sites = &finding->probes.items[first];
     struct spex_process_function *probe = spex_finding_append(finding, sites->name, sites->address);
     if (!probe)
@@ -48,6 +48,7 @@ static void take_probe(struct spex_finding *finding, size_t first, size_t count)
                                 .why = "",
                                 .endless = "it is a probe"};
     probe->placement.begin = probe->placement.entry;
+    probe->choice = choice;
     probe->sites = calloc(count, sizeof(*probe->sites));
     if (!probe->sites) {
         finding->err = spex_finding_out_of_memory(finding);
@@ -80,6 +81,6 @@ void spex_finding_take_probes(struct spex_finding *finding, size_t choice, size_
             continue;
         finding->functions->matches[choice]++;
         if (!is_taken(finding, name, from))
-            take_probe(finding, s, count);
+            take_probe(finding, choice, s, count);
     }
 }

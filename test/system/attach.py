@@ -602,6 +602,26 @@ class AttachTest(unittest.TestCase):
                 self.assertNotIn("removed", said)
                 self.assertEqual(self.poke(other.pid, path, "counted", byte), byte)
 
+    def test_functions_of_globs_that_cost_too_much_are_left_out(self):
+        """Before anything is switched on, which a line says; what is named is looked at."""
+        path = self.compiled("busy")
+        with Program(path) as busy:
+            for begun, least in ((False, 16), (True, 17)):
+                if begun:
+                    busy.tell("100000000000")
+                found = subprocess.run([SPEX, "attach", busy.pid, "-e", "func:libc.so.6:*,func:counted", "--for", "0.1", "-b", "1%",
+                                        "--json"], capture_output=True, text=True, check=True, timeout=60)
+                said = re.match(r"spex: func:libc.so.6:\*: (\d+) of (\d+) are left out, as switching all on costs [\d.]+ m?s of CPU "
+                                r"time, and half of the budget for 0.1s is [\d.]+ .?s: -b \d+% has room for all\n", found.stderr)
+                self.assertTrue(said, found.stderr)
+                names = {one["name"] for one in json.loads(found.stdout)["probes"]}
+                self.assertIn("counted", names)
+                self.assertGreaterEqual(int(said.group(2)) - int(said.group(1)), 16)
+                self.assertGreaterEqual(len(names), least)
+            found = subprocess.run([SPEX, "attach", busy.pid, "-e", "func:libc.so.6:str*", "--for", "0.1", "-b", "100%"],
+                                   capture_output=True, text=True, check=True, timeout=60)
+            self.assertNotIn("left out", found.stderr)
+
     def test_a_budget_is_told_before(self):
         """In slices, or not at all: the count is never said to be exact."""
         attached = Attached(self.program, "func:plain", budget="0.01%")

@@ -77,7 +77,8 @@ static int print_table(const struct spex_function_watch *watch, FILE *file,
         spex_complain(0, "process %d has executed another program", (int)watch->program.process);
     spex_table_print(file, &told, look);
     if (zeros) {
-        fprintf(file, "%zu others were not called\n", zeros);
+        fprintf(file, "%zu %s not called\n", zeros,
+                told.row_count ? "others were" : "functions were");
         free((void *)told.rows);
     }
     spex_attachment_tell(watch->attachment, note);
