@@ -95,11 +95,13 @@ static int next_kept(const struct share *share, int from) {
     return next;
 }
 
-/* The other process does not change what it has shared. */
+/* The other process does not change what it has shared. A process that is killed at close_range leaves what it was the last to
+ * hold, as it may be where all others have ended meanwhile: hence a session of its own. */
 static int hold_share(void *user) {
     const struct share *share = user;
     const struct sharing *of = share->of;
     char byte;
+    syscall(SYS_setsid);
     for (int from = 0, kept; from < INT_MAX; from = kept < INT_MAX ? kept + 1 : kept) {
         kept = next_kept(share, from);
         if (kept > from)
