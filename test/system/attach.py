@@ -612,7 +612,7 @@ class AttachTest(unittest.TestCase):
                 found = subprocess.run([SPEX, "attach", busy.pid, "-e", "func:libc.so.6:*,func:counted", "--for", "0.1", "-b", "1%",
                                         "--json"], capture_output=True, text=True, check=True, timeout=60)
                 said = re.match(r"spex: func:libc.so.6:\*: (\d+) of (\d+) are left out, as switching all on costs [\d.]+ m?s of CPU "
-                                r"time, and half of the budget for 0.1s is [\d.]+ .?s: -b \d+% has room for all\n", found.stderr)
+                                r"time, and half of the budget for 0.1s is [\d.]+ .?s: -b \d+%( or --for \d+s)? has room for all\n", found.stderr)
                 self.assertTrue(said, found.stderr)
                 names = {one["name"] for one in json.loads(found.stdout)["probes"]}
                 self.assertIn("counted", names)

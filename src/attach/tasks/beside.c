@@ -56,7 +56,7 @@ static double wait_for(pid_t process, void *stack) {
 static bool take(int event, int end) {
     struct pollfd either[] = {{.fd = event, .events = POLLIN}, {.fd = end, .events = POLLIN}};
     uint64_t count;
-    while (syscall(SYS_poll, either, 2, -1) < 0)
+    while (syscall(SYS_ppoll, either, 2, NULL, NULL, 0) < 0)
         ;
     return either[0].revents && syscall(SYS_read, event, &count, sizeof(count)) == sizeof(count);
 }
