@@ -54,8 +54,8 @@ struct spex_progress {
      * NULL and 0 before. */
     const char *best_interval;
     uint64_t tied;
-    /* With it: the configurations that have a trial, and all that there are, in a large space about;
-     * and whether repeated trials gave the same figures, so that there is no interval. */
+    /* In the last call: the configurations that have a trial, and all that there are, in a large
+     * space about; and whether repeated trials gave the same figures, so that there is no interval. */
     uint64_t tried;
     uint64_t configurations;
     bool exact;

@@ -70,8 +70,12 @@ static void explorer_find_ties(struct spex_explorer *explorer) {
     struct spex_ranking standing;
     struct spex_final_race race;
     size_t best, tied;
-    if (!explorer->options->progress ||
-        spex_final_race_ties(&explorer->summary, &explorer->finals, &standing, &best, &tied,
+    if (!explorer->options->progress)
+        return;
+    progress->tried = explorer->summary.count;
+    progress->configurations =
+        spex_configurations_distinct(&explorer->space->space, explorer->levels);
+    if (spex_final_race_ties(&explorer->summary, &explorer->finals, &standing, &best, &tied,
                              &race) ||
         best == SPEX_RANKING_NONE)
         return;
@@ -82,9 +86,6 @@ static void explorer_find_ties(struct spex_explorer *explorer) {
         progress->finals = spex_final_race_text(&race, explorer_each(explorer), explorer->race,
                                                 sizeof(explorer->race));
     progress->tied = tied;
-    progress->tried = explorer->summary.count;
-    progress->configurations =
-        spex_configurations_distinct(&explorer->space->space, explorer->levels);
     progress->exact = standing.exact;
     progress->best_interval = explorer->best_interval;
     spex_range_text(standing.low, standing.high,

@@ -61,11 +61,12 @@ int spex_xml_take_metric(struct spex_xml *xml, const xmlNode *element,
     if (err)
         return err;
     if (!spex_criterion_fits(metric, type))
-        return spex_xml_fail(
-            xml, element,
-            "metric=\"%s\": throughput (of no snapshot probe), or mean, min, max or "
-            "a quantile as p50 or p99.9 (of no cnt probe) was expected",
-            metric);
+        return spex_xml_fail(xml, element, "metric=\"%s\": %s was expected", metric,
+                             type == SPEX_CNT ? "throughput, as of any cnt probe,"
+                             : type == SPEX_SNAPSHOT
+                                 ? "mean, min, max or a quantile as p50 or p99.9"
+                                 : "throughput, mean, min, max or a quantile as p50 "
+                                   "or p99.9");
     criterion->probe = strdup(probe);
     criterion->metric = strdup(metric);
     return criterion->probe && criterion->metric ? 0

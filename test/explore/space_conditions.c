@@ -202,6 +202,10 @@ static void refused(void **state) {
         {ABC "<constraint require=\"$b = 'true'\"/>", ":3: <constraint>:", "$b or not($b)"},
         {ABC "<constraint require='$a > 4'/>",
          ":1: <space>:", "a configuration that the constraints"},
+        {ABC "<constraint require='$c = x'/>",
+         ":3: <constraint>:", "require: x: a parameter has a $, and a text quotes: 'x'"},
+        {ABC "<constraint require='a &lt; 3'/>",
+         ":3: <constraint>:", "require: a: a parameter has a $"},
         {ABC "<constraint require='$a > 2' when='$b'/>", ":3: <constraint>:", "unknown attribute"},
         {"<parameter name='a' type='integer' min='1' max='4' when='$b'/>\n<parameter name='b' "
          "type='boolean'/>",

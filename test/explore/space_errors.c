@@ -223,9 +223,9 @@ static const struct bad objectives[] = {
     {OBJECTIVE_OF("probe='q:lat' metric='mean' field='-1' goal='minimise'"),
      ":3: <objective>:", "field=\"-1\": a whole number of 0 to 255"},
     {OBJECTIVE_OF("probe='q:snapshot' metric='throughput' goal='maximise'"),
-     ":3: <objective>:", "throughput (of no snapshot probe)"},
+     ":3: <objective>:", "\"throughput\": mean, min, max or a quantile"},
     {OBJECTIVE_OF("probe='q:cnt' metric='mean' goal='maximise'"),
-     ":3: <objective>:", "(of no cnt probe)"},
+     ":3: <objective>:", "throughput, as of any cnt probe, was expected"},
     {OBJECTIVE_OF("probe='q:cnt' metric='max' goal='maximise'"), ":3: <objective>:", "expected"},
 };
 

@@ -5,6 +5,7 @@
 usage: explore_commands.py SPEX SUBJECT [unittest arguments]
 """
 
+import os
 import sys
 import unittest
 
@@ -43,6 +44,19 @@ class Commands(Exploration):
         self.assertEqual(len(reasons), 1, reasons)
         self.assert_nothing_left()
         return reasons.pop()
+
+    def test_it_says_why_it_ended(self):
+        script = ["sh", "-c", "echo score: {n}"]
+        text = '<space name="s"><parameter name="n" type="{}" values="{}"/><objective output="score: ([0-9]+)" ' \
+               'goal="minimise"/><run trials="30"/></space>'
+        result = self.explore(text.format("integer", "1 2 3 4 5"), script, policy="gaussian")
+        self.assertRegex(result.stderr, r"; [5-9] trials of 30 in \S+( m?s)?: nothing is left to find out\n")
+        os.remove(self.store)
+        result = self.explore(text.format("categorical", "1,2"), script, policy="gaussian")
+        self.assertIn("the only configuration: blanks separate values in a space, bars those of --set; ", result.stderr)
+        os.remove(self.store)
+        result = self.explore(text.format("integer", "1 2 3 4 5"), ["false"], policy="gaussian")
+        self.assert_fails(result, 1, "no trial has a result, and all were tried")
 
     def test_resources_of_the_command(self):
         # Each n takes as many parts of a tenth of a second, and of 16 MiB.

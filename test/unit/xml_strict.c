@@ -191,12 +191,11 @@ static const char *criterion_said(const char *attributes, bool bound) {
     return text;
 }
 
-#define R   "d:1: <r>: "
-#define LAT "probe='q:lat' metric='mean' "
-#define METRIC(metric)                                                                             \
-    R "metric=\"" metric "\": throughput (of no snapshot probe), or mean, min, max or a quantile " \
-      "as p50 or p99.9 (of no cnt probe) was expected"
-#define PROBE(probe) R "probe=\"" probe "\": one probe and its type was expected, as \"query:tpt\""
+#define R                     "d:1: <r>: "
+#define LAT                   "probe='q:lat' metric='mean' "
+#define METRIC(metric, those) R "metric=\"" metric "\": " those " was expected"
+#define OF_SNAPSHOT           "mean, min, max or a quantile as p50 or p99.9"
+#define PROBE(probe)          R "probe=\"" probe "\": one probe and its type was expected, as \"query:tpt\""
 #define FIELD(field)                                                                               \
     R "field=\"" field "\": a whole number of 0 to 255 was expected: which of a record's values"
 #define EITHER      R "either at_most or at_least was expected"
@@ -241,13 +240,13 @@ static void criteria(void **unused) {
         {"probe='q*:lat' metric='mean'", false, PROBE("q*:lat")},
         {"probe='q:lat,r:lat' metric='mean'", false, PROBE("q:lat,r:lat")},
         {"probe='+q:lat' metric='mean'", false, PROBE("+q:lat")},
-        {"probe='q:lat' metric='p0'", false, METRIC("p0")},
-        {"probe='q:lat' metric='p100'", false, METRIC("p100")},
+        {"probe='q:lat' metric='p0'", false, METRIC("p0", "throughput, " OF_SNAPSHOT)},
+        {"probe='q:lat' metric='p100'", false, METRIC("p100", "throughput, " OF_SNAPSHOT)},
         {"probe='q:lat' metric='p99.99'", false, "q:lat p99.99 0 0 0"},
-        {"probe='q:lat' metric='median'", false, METRIC("median")},
-        {"probe='q:cnt' metric='mean'", false, METRIC("mean")},
+        {"probe='q:lat' metric='median'", false, METRIC("median", "throughput, " OF_SNAPSHOT)},
+        {"probe='q:cnt' metric='mean'", false, METRIC("mean", "throughput, as of any cnt probe,")},
         {"probe='q:cnt' metric='throughput'", false, "q:cnt throughput 0 0 0"},
-        {"probe='q:snapshot' metric='throughput'", false, METRIC("throughput")},
+        {"probe='q:snapshot' metric='throughput'", false, METRIC("throughput", OF_SNAPSHOT)},
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         const char *got = criterion_said(cases[c].attributes, cases[c].bound);

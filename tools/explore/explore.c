@@ -103,6 +103,7 @@ struct request {
     /* The best configuration in words, and what finals tell of it; empty: there is none. */
     char best[768], finals[400];
     uint64_t begin_ns;
+    bool over; /* the policy has ended it, or its time */
 };
 
 /* "best 812/s (95 %: 790 to 834/s), threads=4; of the 40 tried 2 others may be as good; 1112 of 1152
@@ -110,8 +111,11 @@ struct request {
 static void best_text(const struct spex_progress *last, char *text, size_t size) {
     unsigned long long others = last->tied > 1 ? (unsigned long long)last->tied - 1 : 0;
     unsigned long long tried = last->tried, all = last->configurations;
-    char as_good[96], rest[96] = "";
-    if (!others)
+    char as_good[128], rest[96] = "";
+    if (all == 1)
+        snprintf(as_good, sizeof(as_good),
+                 "the only configuration: blanks separate values in a space, bars those of --set");
+    else if (!others)
         snprintf(as_good, sizeof(as_good), "of the %llu tried no other is as good", tried);
     else
         snprintf(as_good, sizeof(as_good), "of the %llu tried %llu other%s %s as good", tried,
@@ -250,16 +254,21 @@ static int explore_parse(int argc, char **argv, struct request *request) {
     return SPEX_EXIT_OK;
 }
 
-/* "48 trials in 12:05", or "48 trials, 20 of them now in 12:05". */
+/* "48 trials in 12:05", "48 trials, 20 of them now in 12:05", or of a policy that ended early "48 trials
+ * of 60 in 12:05: nothing is left to find out". */
 static void trials_text(const struct request *request, char *text, size_t size) {
     const struct spex_progress *last = &request->last;
     unsigned long long all = last->trials, now = last->trials - last->resumed;
-    char took[32], part[48] = "";
+    bool early = request->over && all < last->trials_expected && !(request->options.seconds > 0);
+    char took[32], part[48] = "", of[32] = "";
     spex_elapsed_text((double)(spex_clock_ns(CLOCK_MONOTONIC) - request->begin_ns) / 1e9, took,
                       sizeof(took));
     if (last->resumed)
         snprintf(part, sizeof(part), ", %llu of them now", now);
-    snprintf(text, size, "%llu trial%s%s in %s", all, all == 1 ? "" : "s", part, took);
+    if (early)
+        snprintf(of, sizeof(of), " of %llu", (unsigned long long)last->trials_expected);
+    snprintf(text, size, "%llu trial%s%s%s in %s%s", all, all == 1 ? "" : "s", of, part, took,
+             early ? ": nothing is left to find out" : "");
 }
 
 /* Tells the best, also of an exploration that was interrupted. */
@@ -296,6 +305,8 @@ static int explore_finish(const struct request *request, int err, const char *wh
                 "spex: %llu of %llu trials failed; the report has the reasons, and --retry-failed "
                 "runs them again\n",
                 (unsigned long long)last->failed, done);
+    if (last->failed == last->trials && last->tried && last->tried >= last->configurations)
+        return spex_complain(SPEX_EXIT_FAILED, "no trial has a result, and all were tried");
     if (last->failed == last->trials)
         return spex_complain(SPEX_EXIT_FAILED, "no trial has a result");
     return SPEX_EXIT_OK;
@@ -356,6 +367,7 @@ static int run_exploration(struct request *request) {
     int err = explore(request, why, sizeof(why));
     spex_progress_bar_end(&request->bar);
     spex_repeated_end(&complaints);
+    request->over = !err;
     int status = explore_finish(request, err, why);
     if (!err || err == -EINTR)
         tell_verdict(request);

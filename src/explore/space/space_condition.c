@@ -154,8 +154,19 @@ static int check_variable_name(struct spex_xml *xml, const xmlNode *element, con
     return check_comparison(xml, element, attribute, &space->parameters[p], *text);
 }
 
-/* Checks a word: if it is called, it must be one of the functions that work without a document.
- * XPath itself checks other words. */
+/* A word that is not called must be an operator: XPath takes others for elements of a document, which
+ * are equal to nothing. */
+static int check_bare_word(struct spex_xml *xml, const xmlNode *element, const char *attribute,
+                           const char *word, size_t length) {
+    static const char *const operators[] = {"and", "or", "div", "mod"};
+    for (size_t o = 0; o < sizeof(operators) / sizeof(operators[0]); o++)
+        if (strlen(operators[o]) == length && memcmp(operators[o], word, length) == 0)
+            return 0;
+    return spex_xml_fail(xml, element, "%s: %.*s: a parameter has a $, and a text quotes: '%.*s'",
+                         attribute, (int)length, word, (int)length, word);
+}
+
+/* Checks a word: if it is called, it must be one of the functions that work without a document. */
 static int check_function_name(struct spex_xml *xml, const xmlNode *element, const char *attribute,
                                const char **text) {
     static const char *const functions[] = {
@@ -166,7 +177,7 @@ static int check_function_name(struct spex_xml *xml, const xmlNode *element, con
     size_t length = strspn(word, SPEX_NAME_LETTERS "0123456789.-");
     *text += length;
     if ((*text)[blanks(*text)] != '(')
-        return 0;
+        return check_bare_word(xml, element, attribute, word, length);
     for (size_t f = 0; f < sizeof(functions) / sizeof(functions[0]); f++)
         if (strlen(functions[f]) == length && memcmp(functions[f], word, length) == 0)
             return 0;
@@ -190,6 +201,8 @@ static int check_names(struct spex_xml *xml, const xmlNode *element, const char 
         } else if (*text == '\'' || *text == '"') {
             const char *end = strchr(text + 1, *text);
             text = end ? end + 1 : text + strlen(text);
+        } else if (strchr("0123456789", *text)) {
+            text += strspn(text, "0123456789.eE");
         } else {
             text++;
         }

@@ -91,6 +91,18 @@ static int run_take_all(struct run *run, struct spex_error *error) {
     return over;
 }
 
+/* Fails the trial of a program that has ended well, with fewer records than were wanted. How many it had
+ * is not told, so that such failures are counted together. */
+static int end_with_few(struct run *run, const char *how) {
+    const struct spex_space *space = run->of.space;
+    unsigned wanted = space->rules.records_per_thread;
+    return spex_trial_end(
+        run->of.trial,
+        "%s, before it had %u record%s a thread of %s after the first, which begins "
+        "the time",
+        how, wanted, wanted == 1 ? "" : "s", space->criteria[0].probe);
+}
+
 /* The program has ended: what it had sent may still be enough. The stream need not be closed, since
  * a child of the program may hold it open. */
 static int run_take_rest(struct run *run, struct spex_error *error) {
@@ -102,6 +114,9 @@ static int run_take_rest(struct run *run, struct spex_error *error) {
         return over;
     char how[384];
     spex_program_describe(&run->in.program, how, sizeof(how));
+    if (!run->in.program.by_signal && run->in.program.status == 0 &&
+        spex_measure_started(run->of.measure))
+        return end_with_few(run, how);
     return spex_trial_end(run->of.trial, "%s", how);
 }
 
