@@ -178,6 +178,34 @@ static inline double spex_race_gain(const struct spex_race *race, const struct s
     return moved * (z * spex_loss_normal(z) + exp(-z * z / 2) / sqrt(2 * M_PI));
 }
 
+/* The configuration to repeat while reports could not say that the leader alone is the best, however
+ * clear it looks; SPEX_RESULTS_NONE: they could. */
+static inline size_t spex_race_unclear(struct spex_loss *loss, const struct spex_results *results) {
+    spex_loss_learn(loss, results);
+    struct spex_race race = spex_race_run(loss, results, UINT64_MAX);
+    double least = SPEX_BELIEF_SURE;
+    if (race.leader == SPEX_RESULTS_NONE)
+        return race.leader;
+    spex_prior_allow_odd(&race.prior);
+    spex_race_lead(&race, loss, results);
+    race.challenger = SPEX_RESULTS_NONE;
+    struct spex_race_entry entry = spex_race_entry(&race.noise, loss, results, race.leader);
+    struct spex_belief leader = spex_race_belief(&race, &entry);
+    for (size_t c = 0; c < results->count; c++) {
+        if (c == race.leader || !results->configs[c].trials)
+            continue;
+        entry = spex_race_entry(&race.noise, loss, results, c);
+        struct spex_belief other = spex_race_belief(&race, &entry);
+        double evidence = spex_belief_evidence(&race.prior, &leader, &other);
+        if (evidence < least) {
+            least = evidence;
+            race.challenger = c;
+        }
+    }
+    return race.challenger == SPEX_RESULTS_NONE ? race.challenger
+                                                : spex_race_next(&race, loss, results);
+}
+
 /* A leader has at least so many trials: fewer may agree by chance. */
 #define SPEX_RACE_TRIALS 5
 

@@ -38,7 +38,26 @@ static inline int spex_search_finals(struct spex_search *search, uint64_t budget
                             plan);
 }
 
-/* The return value of next(), as spex_results_answer; before the end there are finals. */
+/* Sets `levels` to those of a configuration; false: it is SPEX_RESULTS_NONE. */
+static inline bool spex_search_again(const struct spex_search *search, size_t config,
+                                     size_t *levels) {
+    if (config == SPEX_RESULTS_NONE)
+        return false;
+    memcpy(levels, spex_results_levels(&search->results, config),
+           search->space->parameter_count * sizeof(*levels));
+    return true;
+}
+
+/* Repeats what is left to settle where there is nothing to try any more: who is the best. Of limits and
+ * several objectives it is not known when that is clear. */
+static inline bool spex_search_settle(struct spex_search *search, size_t *levels) {
+    const struct spex_results *results = &search->results;
+    if (search->space->criterion_count > 1 || search->stage.on || spex_race_is_exact(results))
+        return false;
+    return spex_search_again(search, spex_race_unclear(&search->loss, results), levels);
+}
+
+/* The return value of next(), as spex_results_answer; before the end there are finals, and repeats. */
 static inline int spex_search_answer(struct spex_search *search, bool planned, uint64_t budget,
                                      struct spex_plan *plan) {
     if (!planned && spex_finals_hasten(&search->stage, &search->results, budget)) {
@@ -47,6 +66,7 @@ static inline int spex_search_answer(struct spex_search *search, bool planned, u
             return got;
         planned = got > 0;
     }
+    planned = planned || spex_search_settle(search, plan->levels);
     return spex_results_answer(&search->results, planned, plan->levels);
 }
 
@@ -78,16 +98,6 @@ static inline size_t spex_search_least(struct spex_search *search) {
             least = c;
         }
     return least;
-}
-
-/* Sets `levels` to those of a configuration; false: it is SPEX_RESULTS_NONE. */
-static inline bool spex_search_again(const struct spex_search *search, size_t config,
-                                     size_t *levels) {
-    if (config == SPEX_RESULTS_NONE)
-        return false;
-    memcpy(levels, spex_results_levels(&search->results, config),
-           search->space->parameter_count * sizeof(*levels));
-    return true;
 }
 
 /* Plans the early repeats by which the noise is measured: one of the first result and, when

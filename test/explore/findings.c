@@ -228,8 +228,8 @@ static void convergence(void **state) {
     add(&bench, 0, 0, NULL, "no");
     add_one(&bench, 0, 1, 10);
     add_one(&bench, 1, 1, 30);
-    add_one(&bench, 2, 1, 20);
-    add_one(&bench, 1, 1, 4); /* mean 17 */
+    add_one(&bench, 2, 1, 28);
+    add_one(&bench, 1, 1, 8); /* mean 19 */
     add_one(&bench, 3, 1, 15);
     find(&bench);
     const struct spex_best_so_far *path = bench.findings.convergence;

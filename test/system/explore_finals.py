@@ -13,15 +13,15 @@ from exploration import Exploration
 
 # A figure of n that varies by what the number of the run makes of it; the runs are counted in a file.
 SCRIPT = """printf x >> COUNT
-i=$(wc -c < COUNT)
+i=$(($(wc -c < COUNT) + SHIFT))
 awk -v n={n} -v i=$i 'BEGIN { print "score:", TRUTH * (1 + NOISE * ((i * 7919 % 101) / 101 - 0.5)) }'
 """
 
 
 class Finals(Exploration):
-    def program(self, truth, noise):
-        count = self.write("", "count")
-        return ["sh", "-c", SCRIPT.replace("COUNT", count).replace("TRUTH", truth).replace("NOISE", str(noise))]
+    def program(self, truth, noise, shift=0):
+        script = SCRIPT.replace("COUNT", self.write("", "count")).replace("SHIFT", str(shift))
+        return ["sh", "-c", script.replace("TRUTH", truth).replace("NOISE", str(noise))]
 
     def search(self, text, program):
         return self.explore(text, program, policy="gaussian")
@@ -107,6 +107,19 @@ class Finals(Exploration):
         self.assertEqual([trial["config"] for trial in self.report()["trials"]][:len(before["trials"])],
                          [config for config, _ in whole][:len(before["trials"])])
         self.assertTrue(self.report()["finals"]["known"])  # with other figures, as the runs are others
+
+    def test_what_is_the_same_is_tied(self):
+        """Also where repeats without finals end as soon as one looks best, and where nothing was repeated."""
+        text = ('<space name="same"><parameter name="n" type="integer" values="1 2"/>'
+                '<objective output="score: ([0-9.]+)" goal="minimise"/><run trials="16" seed="{}" finals="none"/></space>')
+        for seed in range(1, 9):
+            with self.subTest(seed=seed):
+                result = self.search(text.format(seed), self.program("10", 0.1, 97 * seed))
+                self.assertIn("; of the 2 tried 1 other may be as good; ", result.stderr)
+                os.remove(self.store)
+        self.assertIn("; of the 2 tried 1 other may be as good; ",
+                      self.explore(text.format(1), self.program("100 * n", 0), policy="grid").stderr)
+        self.assertEqual(len(self.report()["ties"]), 2)
 
     def test_options_are_in_the_space(self):
         result = self.explore_set(self.program("(10 + n)", 0.02), "--finals", "30%", "--zone", "1%", "--sure", "99%",

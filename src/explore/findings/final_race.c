@@ -162,7 +162,7 @@ void spex_final_race_decide(const struct spex_final_race *race, struct spex_rank
                             size_t *best) {
     for (size_t f = 0; race->trials && f < race->count; f++) {
         const struct spex_finalist *finalist = &race->finalists[f];
-        standings[finalist->group].tied = !finalist->out;
+        standings[finalist->group].tied &= !finalist->out;
         if (finalist->out && *best == finalist->group)
             *best = race->finalists[race->leader].group;
     }

@@ -55,8 +55,7 @@ struct spex_final_race {
 int spex_final_race_find(const struct spex_summary *summary, const struct spex_final_trials *trials,
                          const struct spex_ranking *standings, struct spex_final_race *race);
 
-/* Lets the race decide between finalists: what was eliminated is neither the best nor as good, and what was
- * not may be as good. */
+/* Lets the race decide between finalists: what was eliminated is neither the best nor as good. */
 void spex_final_race_decide(const struct spex_final_race *race, struct spex_ranking *standings,
                             size_t *best);
 

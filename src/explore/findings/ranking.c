@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Ranks configurations by empirical Bayes: noise.h's posterior of each true mean, then a Monte
  * Carlo estimate of the probability that each is the best. The generator's seed is the number of
- * configurations, so the same store gives the same report. */
+ * configurations, so the same store gives the same report. One is certainly worse than the best only
+ * where noise.h's evidence says so, too, which holds whenever an exploration ends. */
 #include "explore/findings/ranking.h"
 
 #include <errno.h>
@@ -129,6 +130,7 @@ static void field_learn_prior(struct field *field) {
             spex_prior_add_clipped(&field->prior, &before, field->contenders[c].mean,
                                    field->contenders[c].variance / field->contenders[c].trials);
     }
+    spex_prior_allow_odd(&field->prior);
 }
 
 /* Degrees of freedom of the configuration's variance: its own and those that the others lend it. */
@@ -166,9 +168,10 @@ static double belief_quantile(const struct spex_belief *belief, double probabili
 static struct spex_belief whole_belief(const struct field *field,
                                        const struct contender *contender) {
     struct spex_belief belief = contender->belief;
-    double among = spex_prior_variance(&field->prior), count = fmax(field->prior.count, 1);
-    double of_prior = (among + field->prior.uncertain / count) / count, more = 0;
+    double count = fmax(field->prior.count, 1), more = 0;
+    double of_prior = (spex_prior_variance(&field->prior) + field->prior.uncertain / count) / count;
     for (unsigned k = 0; k < SPEX_BELIEF_PARTS; k++) {
+        double among = belief.among[k >= SPEX_BELIEF_NOISES];
         double chi = spex_belief_chi_squared(k, fmax(contender_freedom(field, contender), 1));
         double within = contender->variance / chi / contender->trials;
         double rest = within / (among + within); /* the prior's share of the mean */
@@ -315,6 +318,20 @@ static void field_mark_tied(struct field *field, size_t chances, struct spex_ran
     }
 }
 
+/* Marks those that may be the same as the best. The posterior's set alone is too small where a policy
+ * ends as soon as one looks best, the more so the fewer configurations tell what to expect. */
+static void field_mark_unclear(const struct field *field, size_t best,
+                               struct spex_ranking *standings) {
+    const struct contender *leader = field->contenders;
+    while (leader->index != best)
+        leader++;
+    for (size_t c = 0; c < field->count; c++) {
+        const struct contender *other = &field->contenders[c];
+        if (spex_belief_evidence(&field->prior, &leader->belief, &other->belief) < SPEX_BELIEF_SURE)
+            standings[other->index].tied = true;
+    }
+}
+
 /* Widens the intervals of tied configurations. The best was chosen because it is ahead, so an
  * interval of its own would be too narrow. The intervals hold for n configurations at a time
  * (Bonferroni), where n is the effective number of candidates (the inverse of Simpson's index). */
@@ -360,6 +377,8 @@ static void field_set_standings(struct field *field, struct spex_ranking *standi
     else
         field_draw_wins(field, chances);
     field_mark_tied(field, chances, standings);
+    if (!field->exact)
+        field_mark_unclear(field, *best, standings);
     standings[*best].tied = true;
     field_widen_intervals(field, standings);
 }

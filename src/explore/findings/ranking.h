@@ -35,7 +35,9 @@ struct spex_ranking {
     double low;
     double high;
     double first; /* probability that it is the best of those that have trials */
-    bool tied;    /* in the smallest set that holds the best of them with a probability of 95 % */
+    /* In a set that holds the best of them with a probability of 95 %, whenever the exploration has
+     * ended: in the smallest of the posterior, or not certainly worse than the recommended one. */
+    bool tied;
     /* Repeated trials gave the same values: the estimate is as measured, and so are both ends of the
      * interval. */
     bool exact;
