@@ -39,7 +39,7 @@ bool spex_criterion_fits(const char *metric, uint32_t type) {
 }
 
 const char *const spex_criterion_source_names[SPEX_CRITERION_SOURCES] = {
-    "probe", "command", "output", "json", "measure"};
+    "probe", "command", "output", "json", "measure", "service"};
 
 enum spex_criterion_source spex_criterion_source(const struct spex_criterion *criterion) {
     unsigned source = SPEX_CRITERION_SOURCES - 1;
@@ -48,8 +48,12 @@ enum spex_criterion_source spex_criterion_source(const struct spex_criterion *cr
     return (enum spex_criterion_source)source;
 }
 
+static bool is_of_resource(enum spex_criterion_source source) {
+    return source == SPEX_FROM_COMMAND || source == SPEX_FROM_SERVICE;
+}
+
 bool spex_criterion_is_memory(const struct spex_criterion *criterion) {
-    return spex_criterion_source(criterion) == SPEX_FROM_COMMAND &&
+    return is_of_resource(spex_criterion_source(criterion)) &&
            spex_resource_named(criterion->metric) == SPEX_RESOURCE_MEMORY;
 }
 
@@ -57,7 +61,7 @@ bool spex_criterion_is_memory(const struct spex_criterion *criterion) {
 const char *spex_criterion_unit(const struct spex_criterion *criterion) {
     const char *type = strchr(criterion->probe, ':');
     enum spex_criterion_source source = spex_criterion_source(criterion);
-    if (source == SPEX_FROM_COMMAND)
+    if (is_of_resource(source))
         return spex_resource_kinds[spex_resource_named(criterion->metric)].unit;
     if (source != SPEX_FROM_PROBE)
         return "";
@@ -75,9 +79,10 @@ void spex_criterion_name(const struct spex_criterion *criterion, char *text, siz
         snprintf(field, sizeof(field), "[%u]", criterion->field);
     if (source == SPEX_FROM_PROBE)
         snprintf(text, size, "%s of %s%s", criterion->metric, criterion->probe, field);
-    else if (source == SPEX_FROM_COMMAND)
-        snprintf(text, size, "%s",
-                 spex_resource_kinds[spex_resource_named(criterion->metric)].label);
+    else if (is_of_resource(source))
+        snprintf(text, size, "%s%s",
+                 spex_resource_kinds[spex_resource_named(criterion->metric)].label,
+                 source == SPEX_FROM_SERVICE ? " of services" : "");
     else
         snprintf(text, size, "%s %s", criterion->probe, criterion->metric);
 }

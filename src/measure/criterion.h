@@ -16,13 +16,15 @@ enum { SPEX_CRITERION_TEXT_BYTES = 1024 };
 
 /* What a criterion's figure is taken from. One that is not of a probe has the name of its source in
  * `probe`, which no probe's selection is, as it has no colon; and in `metric` what of it: a
- * resource, a regular expression for lines of the output, a JSON pointer, or a shell's command. */
+ * resource, a regular expression for lines of the output, a JSON pointer, a shell's command, or a
+ * resource of the services. */
 enum spex_criterion_source {
     SPEX_FROM_PROBE,
     SPEX_FROM_COMMAND,
     SPEX_FROM_OUTPUT,
     SPEX_FROM_JSON,
     SPEX_FROM_MEASURE,
+    SPEX_FROM_SERVICE,
     SPEX_CRITERION_SOURCES
 };
 
@@ -31,7 +33,7 @@ extern const char *const spex_criterion_source_names[SPEX_CRITERION_SOURCES];
 
 enum spex_criterion_source spex_criterion_source(const struct spex_criterion *criterion);
 
-/* Returns whether it is about the memory of a command. */
+/* Returns whether it is about the memory of a command or of services. */
 bool spex_criterion_is_memory(const struct spex_criterion *criterion);
 
 /* Returns whether a trial of the space is one run of a command, whatever probes that has. */

@@ -118,6 +118,52 @@ class Services(Exploration):
             self.assertEqual(file.read().split(), ["begin1", "begin2", "run", "end2", "end1", "teardown"])
         self.assert_nothing_left()
 
+    def test_what_services_use_is_measured(self):
+        """Of all services together, the whole time that they run; not of the program."""
+        busy = self.write(f"""
+import sys, time
+n, kept = int(sys.argv[1]), bytearray(int(sys.argv[1]) << 25)
+while time.process_time() < n * 0.1:
+    pass
+open(sys.argv[2], "w").close()
+time.sleep({PATIENCE})
+""", "busy.py")
+        services = [(f"exec python3 {busy} {n} {self.dir}/{name}", f"rm {self.dir}/{name}", "")
+                    for name, n in [("one", "{n}"), ("two", "1")]]
+        text = self.space(*services, rest='<limit service="memory" at_most="128MiB"/>').replace(
+            '<objective output="answer: ([0-9]+)" goal="maximise"/>',
+            "".join(f'<objective service="{what}" goal="minimise"/>' for what in ["cpu", "faults", "switches"]))
+        # The program would add 1.6 seconds.
+        program = ["sh", "-c", f"exec python3 {busy} 8 {self.dir}/load & while ! rm {self.dir}/load 2>&1; do :; done"]
+        result = self.explore(text, program)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        trials = self.report()["trials"]
+        self.assertEqual([trial["status"] for trial in trials], ["ok", "ok"])
+        values = {trial["config"]["n"]: [one["value"] for one in trial["measured"]] for trial in trials}
+        for n, (cpu, faults, switches, memory) in values.items():
+            self.assertTrue((n + 1) * 0.1 <= cpu < (n + 1) * 0.1 + 1, (n, cpu))
+            self.assertGreater(faults, 0)
+            self.assertGreater(switches, 0)
+            self.assertGreater(memory, (n + 1) << 25)
+        text = self.spex("report", self.store).stdout
+        self.assertIn("minimise CPU time of services\n", text)
+        self.assertIn("peak memory of services at most 128 MiB\n", text)
+
+    def test_options_can_be_of_what_services_use(self):
+        command, ready = f"test {{n}} = 1 || dd if=/dev/zero of=/dev/null bs=1M count=2000 2>&1; : > {self.dir}/up; " \
+                         "exec sleep 1000", f"rm {self.dir}/up"
+        result = self.spex("explore", "--set", "n=1|2", "--minimise", "service=cpu", "--service", command, "--ready", ready,
+                           "--for", "2s", "--store", self.store, "--", "true")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.report()["best"]["config"], {"n": 1})
+        with open(self.store.replace(".db", ".xml"), encoding="utf-8") as file:
+            self.assertIn('<objective service="cpu" goal="minimise"/>', file.read())
+        for options, words in [(["--minimise", "service=cpu"], "CPU time of services: a <service> was expected"),
+                               (["--minimise", "service=wall"], 'service="wall": cpu, memory, faults or switches was')]:
+            result = self.spex("explore", "--set", "n=1|2", *options, "--store", f"{self.dir}/none.db", "--", "echo", "{n}")
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn(words, result.stderr)
+
     def test_one_that_ends_at_once(self):
         reason = self.reason(("echo starting; echo cannot bind >&2; exit 3", f"port:{self.port}", ""))
         self.assertEqual(reason, "service echo starting; echo cannot bind >&2; exit 3 ended before it was ready: exited "

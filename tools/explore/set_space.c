@@ -145,7 +145,7 @@ static int write_objective(FILE *out, const char *goal, const char *text,
     if (source == SPEX_FROM_PROBE && !of)
         return spex_fail(error, -EINVAL,
                          "wall, cpu, memory, faults, switches, output=EXPRESSION, json=POINTER, "
-                         "measure=COMMAND or \"METRIC of PROBE\" was expected");
+                         "measure=COMMAND, service=RESOURCE or \"METRIC of PROBE\" was expected");
     fputs("  <objective", out);
     if (source == SPEX_FROM_PROBE) {
         attribute(out, "probe", "%s", of + strlen(" of "));

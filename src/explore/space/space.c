@@ -172,6 +172,19 @@ static int take_constraints(struct spex_xml *xml, const xmlNode *root, const xml
     return err;
 }
 
+/* Figures of services need one. */
+static int check_services(struct spex_xml *xml, const xmlNode *root,
+                          const struct spex_space_file *file) {
+    const struct spex_space *space = &file->space;
+    char name[SPEX_CRITERION_TEXT_BYTES];
+    for (size_t c = 0; c < space->criterion_count && !file->agent->service_count; c++)
+        if (spex_criterion_source(&space->criteria[c]) == SPEX_FROM_SERVICE) {
+            spex_criterion_name(&space->criteria[c], name, sizeof(name));
+            return spex_xml_fail(xml, root, "%s: a <service> was expected", name);
+        }
+    return 0;
+}
+
 /* The order of the steps matters: each needs what the ones before it have read. `judged`: an
  * objective is required. */
 static int take_space(struct spex_xml *xml, struct spex_space_file *file, bool judged) {
@@ -196,6 +209,7 @@ static int take_space(struct spex_xml *xml, struct spex_space_file *file, bool j
     err = err ? err : resolve_threads(xml, seen.run, space);
     err = err ? err : resolve_heatmap(xml, seen.heatmap, file);
     err = err ? err : spex_agent_take(xml, root, space, &file->agent);
+    err = err ? err : check_services(xml, root, file);
     if (!err && !(file->probes = spex_criteria_probes(space)))
         err = spex_fail(xml->error, -ENOMEM, "out of memory");
     return err;

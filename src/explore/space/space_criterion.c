@@ -72,6 +72,10 @@ static int check_own_metric(struct spex_xml *xml, const xmlNode *element,
         return spex_xml_fail(xml, element,
                              "command=\"%s\": wall, cpu, memory, faults or switches was expected",
                              text);
+    if (source == SPEX_FROM_SERVICE && (spex_resource_named(text) == SPEX_RESOURCES ||
+                                        spex_resource_named(text) == SPEX_RESOURCE_WALL))
+        return spex_xml_fail(xml, element,
+                             "service=\"%s\": cpu, memory, faults or switches was expected", text);
     if (source == SPEX_FROM_JSON && *text != '/')
         return spex_xml_fail(xml, element,
                              "json=\"%s\": a pointer was expected, as \"/results/0/ops\"", text);
@@ -95,8 +99,8 @@ static int take_source(struct spex_xml *xml, const xmlNode *element,
             found++;
         }
     if (found != 1)
-        return spex_xml_fail(xml, element,
-                             "one of probe, command, output, json and measure was expected");
+        return spex_xml_fail(
+            xml, element, "one of probe, command, output, json, measure and service was expected");
     for (unsigned a = 0; *source != SPEX_FROM_PROBE && of_probes[a]; a++)
         if (spex_xml_attribute(element, of_probes[a]))
             return spex_xml_fail(xml, element, "%s was expected with probe alone", of_probes[a]);
@@ -137,10 +141,11 @@ static int check_kind(struct spex_xml *xml, const xmlNode *element,
 /* The criterion is added before it is read, so that the space frees it after an error. */
 int spex_criterion_take(struct spex_xml *xml, const xmlNode *element, bool limit,
                         struct spex_space *space) {
-    static const char *const of_objective[] = {"probe", "metric",  "field", "command", "output",
-                                               "json",  "measure", "goal",  NULL};
-    static const char *const of_limit[] = {"probe", "metric",  "field",   "command",  "output",
-                                           "json",  "measure", "at_most", "at_least", NULL};
+    static const char *const of_objective[] = {"probe", "metric",  "field",   "command", "output",
+                                               "json",  "measure", "service", "goal",    NULL};
+    static const char *const of_limit[] = {"probe",   "metric",   "field",   "command",
+                                           "output",  "json",     "measure", "service",
+                                           "at_most", "at_least", NULL};
     if (!limit && space->objective_count == SPEX_OBJECTIVES_MAX)
         return spex_xml_fail(xml, element, "at most %d were expected", SPEX_OBJECTIVES_MAX);
     if (space->criterion_count == SPEX_CRITERIA_MAX)

@@ -115,7 +115,7 @@ static int run_command(struct run *run, struct spex_error *error) {
     return over ? fail(run, &reason) : run_measures(run, error);
 }
 
-/* The command has been waited for, so that what it has used is known. */
+/* The command and the services have been waited for, so that what they have used is known. */
 static void run_succeed(struct run *run) {
     struct spex_trial *trial = run->trial;
     for (size_t c = 0; c < run->space->criterion_count; c++) {
@@ -123,6 +123,9 @@ static void run_succeed(struct run *run) {
         if (spex_criterion_source(criterion) == SPEX_FROM_COMMAND)
             run->measured[c].value = spex_usage_resource(&trial->usage, trial->seconds,
                                                          spex_resource_named(criterion->metric));
+        else if (spex_criterion_source(criterion) == SPEX_FROM_SERVICE)
+            run->measured[c].value =
+                spex_trial_agent_used(&run->in.around, spex_resource_named(criterion->metric));
         if (isnan(run->measured[c].value)) {
             spex_trial_end(trial, "what it has used could not be read");
             return;

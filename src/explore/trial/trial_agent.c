@@ -6,6 +6,7 @@
 #include "explore/trial/trial_agent.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,6 +245,14 @@ int spex_trial_agent_measure(struct spex_trial_agent *around, const char *comman
     return spex_program_teardown(&program, &left)
                ? spex_fail(error, -EPERM, "measure: %s", left.text)
                : over;
+}
+
+double spex_trial_agent_used(const struct spex_trial_agent *around, enum spex_resource resource) {
+    double used = 0;
+    for (size_t s = 0; s < SPEX_AGENT_SERVICES_MAX; s++)
+        if (around->services[s].pid > 0)
+            used += spex_usage_resource(&around->services[s].usage, NAN, resource);
+    return used;
 }
 
 /* Replaces the trial's note: the last trouble is kept. */

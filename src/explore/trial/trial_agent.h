@@ -9,6 +9,7 @@
 #include "explore/trial/agent_filled.h"
 #include "explore/trial/program.h"
 #include "measure/trial.h"
+#include "measure/usage.h"
 #include "text/error.h"
 
 /* Descriptors to wait for: the output of the setup, and output and end of each service and load. */
@@ -46,6 +47,10 @@ int spex_trial_agent_step(struct spex_trial_agent *around, struct spex_error *er
  * when the trial fails, with the reason in `error`; -EINTR; or another negative errno value. */
 int spex_trial_agent_measure(struct spex_trial_agent *around, const char *command, double timeout,
                              double *number, struct spex_error *error);
+
+/* What the services have used of a resource, all together, once they have ended; NaN: it is not
+ * known. Of a configuration without services that is nothing. */
+double spex_trial_agent_used(const struct spex_trial_agent *around, enum spex_resource resource);
 
 /* After the program's end: ends the loads and services, runs the teardown and kills what is left of all. Stores
  * the use of resources by these in the trial, and a failed teardown in its note. 0 or -ENOMEM. */
