@@ -5,6 +5,7 @@
 usage: explore_prior.py SPEX SUBJECT [unittest arguments]
 """
 
+import os
 import sys
 import unittest
 
@@ -66,8 +67,40 @@ class Prior(Exploration):
                 result = self.explore_set("new.db", "--prior", prior, program=["echo", "score: {z}"], sets=["z=1..9"])
                 self.assert_fails(result, status, "--prior ", expected)
                 self.assertEqual(result.stderr.count("\n"), 1)
-        result = self.spex("explore", f"{self.dir}/old.xml", "--store", self.store, "--prior", self.old, "--", *BOWL)
-        self.assert_fails(result, 2, "--prior was expected with --set or --pool alone: a space has <first>")
+
+    def test_a_space_of_its_own(self):
+        """The space with what is first is kept beside the store; going on needs the other one no more."""
+        text = ('<space name="new"><parameter name="a" type="integer" min="1" max="20"/>'
+                '<parameter name="b" type="integer" min="1" max="20"/>{}'
+                '<objective output="score: ([0-9]+)" goal="minimise"/><run trials="12"/></space>\n<!-- {} -->\n')
+        space = self.write(text.format("", ""), "new.xml")
+        begin = ["explore", space, "--store", f"{self.dir}/more.db", "--prior", self.old, "--", *BOWL]
+        result = self.spex(*begin)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(f"it begins with 5 configurations that were good in {self.old}; the space with them is in "
+                      f"{self.dir}/more.xml\n", result.stderr)
+        before = self.tried("more.db")
+        self.assertEqual(set(list(dict.fromkeys(before))[:5]), {(5, 3), (4, 3), (6, 3), (5, 2), (5, 4)})
+        os.remove(self.old)
+        for command in [begin, ["explore", f"{self.dir}/more.xml", *begin[2:4], "--", *BOWL]]:
+            again = self.spex(*command)
+            self.assertEqual(again.returncode, 0, again.stderr)
+            self.assertEqual(self.tried("more.db"), before)
+        self.write(text.format('<constraint require="$a != 9"/>', ""), "new.xml")
+        self.assert_fails(self.spex(*begin), 1, f"{self.dir}/more.xml is not {space} with <first>; --store")
+
+    def test_a_space_that_cannot_have_a_prior(self):
+        text = ('<space name="new"><parameter name="a" type="integer" min="1" max="20"/>{}'
+                '<objective output="score: ([0-9]+)" goal="minimise"/></space>{}')
+        for first, rest, store, expected in [
+                ("<first>a\n3</first>", "", "more.db", "either --prior or <first> in "),
+                ("", "<!-- </space> -->", "more.db", "nothing after </space> was expected with --prior"),
+                ("", "", "new.db", "another --store was expected")]:
+            with self.subTest(expected=expected):
+                space = self.write(text.format(first, rest), "new.xml")
+                result = self.spex("explore", space, "--store", f"{self.dir}/{store}", "--prior", self.old, "--", "true")
+                self.assert_fails(result, 2, "explore: ", expected)
+                self.assertEqual(os.path.exists(f"{self.dir}/more.xml"), False)
 
     def test_first_in_a_space(self):
         text = ('<space name="s"><parameter name="a" type="integer" min="1" max="9"/>'

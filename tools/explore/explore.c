@@ -21,6 +21,7 @@
 #include "tools/common/progress.h"
 #include "tools/common/stop_signals.h"
 #include "tools/common/verdict.h"
+#include "tools/explore/prior_space.h"
 #include "tools/explore/set_explore.h"
 #include "tools/explore/versus.h"
 
@@ -195,8 +196,6 @@ static const char *space_wrong(const struct request *request,
     if (operands->count && request->services.count)
         return "--service and --ready were expected with --set or --pool alone: the space has its "
                "<service>";
-    if (operands->count && request->set.prior)
-        return "--prior was expected with --set or --pool alone: a space has <first>";
     if (operands->count && (request->set.finals || request->set.zone || request->set.sure))
         return "--finals, --zone and --sure were expected with --set or --pool alone: the space "
                "has them in <run>";
@@ -337,12 +336,18 @@ static int explore(struct request *request, char *why, size_t size) {
     return err;
 }
 
-/* Makes the space of the options, and tells the exploration what that took of the time. An exit
- * status. */
+/* Makes the space of the options, or with what another exploration found, and tells the exploration
+ * what that took of the time. An exit status. */
 static int make_space(struct request *request) {
     struct spex_explore_options *options = &request->options;
-    if (options->space)
+    if (options->space && !request->set.prior)
         return SPEX_EXIT_OK;
+    if (options->space) {
+        int status = spex_prior_space(options->space, options->store, request->set.prior,
+                                      &request->set.space_path);
+        options->space = request->set.space_path;
+        return status;
+    }
     request->set.sets = &request->sets;
     request->set.goals = &request->goals;
     request->set.services = &request->services;

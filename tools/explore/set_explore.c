@@ -30,15 +30,8 @@ static int make_paths(struct spex_set_explore *set) {
                           : asprintf(&set->store_path, "explore-%s.db", name_of(set->argv[0]));
     if (made < 0)
         set->store_path = NULL;
-    size_t length = set->store_path ? strlen(set->store_path) : 0;
-    if (length > 3 && strcmp(set->store_path + length - 3, ".db") == 0)
-        length -= 3;
-    if (!set->store_path ||
-        asprintf(&set->space_path, "%.*s.xml", (int)length, set->store_path) < 0) {
-        set->space_path = NULL;
-        return -ENOMEM;
-    }
-    return 0;
+    set->space_path = set->store_path ? spex_set_space_path(set->store_path) : NULL;
+    return set->space_path ? 0 : -ENOMEM;
 }
 
 /* Reads the kept space of an exploration that goes on: what is first. */

@@ -218,16 +218,16 @@ static void write_cell(FILE *out, const char *text) {
     fputs(quoted ? "&quot;" : "", out);
 }
 
-static void write_first(const struct spex_set_space *set, FILE *out) {
-    const struct spex_space *space = set->first_of;
-    if (!set->first_count)
+void spex_set_space_write_first(const struct spex_space *space, const size_t *levels,
+                                uint64_t count, FILE *out) {
+    if (!count)
         return;
     fputs("  <first>\n", out);
     for (size_t p = 0; p < space->parameter_count; p++)
         fprintf(out, "%s%s", p ? "," : "", space->parameters[p].name);
-    for (uint64_t n = 0; n < set->first_count; n++)
+    for (uint64_t n = 0; n < count; n++)
         for (size_t p = 0; p < space->parameter_count; p++) {
-            size_t level = set->first[n * space->parameter_count + p];
+            size_t level = levels[n * space->parameter_count + p];
             fputs(p ? "," : "\n", out);
             write_cell(out, space->parameters[p].values[level].text);
         }
@@ -267,7 +267,7 @@ int spex_set_space_write(const struct spex_set_space *set, char **xml, struct sp
     fputs(">\n", out);
     int err = write_options(set, out, error);
     write_services(set, out);
-    write_first(set, out);
+    spex_set_space_write_first(set->first_of, set->first, set->first_count, out);
     write_rest(set, out);
     fputs("</space>\n", out);
     if (fclose(out) != 0 && !err)
@@ -352,4 +352,12 @@ int spex_set_space_check(const struct spex_space_file *file, char *const *argv,
                 space->listed_count ? "--pool: column" : "--set", space->parameters[p].name,
                 space->parameters[p].name, file->agent->service_count ? ", or in a service" : "");
     return err;
+}
+
+char *spex_set_space_path(const char *store) {
+    size_t length = strlen(store);
+    char *path = NULL;
+    if (length > 3 && strcmp(store + length - 3, ".db") == 0)
+        length -= 3;
+    return asprintf(&path, "%.*s.xml", (int)length, store) < 0 ? NULL : path;
 }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "explore/space/space.h"
 #include "text/error.h"
@@ -35,6 +36,14 @@ bool spex_set_space_threads(const struct spex_space *space);
 /* Writes the XML; *xml is to be freed. 0; -EINVAL for a wrong option, which `error` names; or
  * -ENOMEM. */
 int spex_set_space_write(const struct spex_set_space *set, char **xml, struct spex_error *error);
+
+/* Writes <first> with configurations of a space; nothing where there is none. */
+void spex_set_space_write_first(const struct spex_space *space, const size_t *levels,
+                                uint64_t count, FILE *out);
+
+/* Where the space is kept beside a store: "explore-zstd.xml" of "explore-zstd.db"; to be freed. NULL: out
+ * of memory. */
+char *spex_set_space_path(const char *store);
 
 /* Reads it. The error names the option that is wrong. */
 int spex_set_space_read(const struct spex_set_space *set, const char *xml,
