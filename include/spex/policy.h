@@ -214,6 +214,9 @@ struct spex_plan {
     /* Before the call: about how many trials there is time for in all, by the host's clock; 0: time
      * does not matter, or is not known yet. */
     uint64_t trials;
+    /* False; set for a run of a reference configuration, which is repeated every so often whatever its
+     * figures: reports tell by these runs whether the machine has changed meanwhile. */
+    bool reference;
 };
 
 /* A criterion as measured so far. */

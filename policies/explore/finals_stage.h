@@ -222,7 +222,8 @@ static inline void spex_finals_take(struct spex_finals_stage *stage, size_t conf
                                     const struct spex_result *result) {
     struct spex_finals *finals = &stage->finals;
     size_t place = spex_finals_place(stage, config);
-    if (place == SPEX_FINALISTS_MAX || finals->finished[place] >= finals->block_count)
+    if (place == SPEX_FINALISTS_MAX || finals->out[place] ||
+        finals->finished[place] >= finals->block_count)
         return;
     finals->blocks[finals->finished[place]++][place] = result->ok ? result->measured[0].value : NAN;
 }

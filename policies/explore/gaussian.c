@@ -76,6 +76,7 @@ static int gaussian_init(void *state, const struct spex_space *space) {
     struct gaussian *gaussian = state;
     *gaussian = (struct gaussian){.budget = 0};
     spex_search_init(&gaussian->search, space);
+    gaussian->search.results.spread = true;
     gaussian->expected = calloc(SPEX_SCREENED, sizeof(double));
     gaussian->levels = calloc(CANDIDATES * space->parameter_count, sizeof(size_t));
     gaussian->solution = calloc(SPEX_GP_OBSERVATIONS, sizeof(double));
@@ -305,7 +306,8 @@ static bool gaussian_is_open(const struct gaussian *gaussian, size_t candidate) 
     if (config == SPEX_RESULTS_NONE)
         return true;
     const struct spex_results_config *known = &results->configs[config];
-    return !gaussian->untried && !known->pending && (known->failed < FAILED || known->trials);
+    return !gaussian->untried && !known->pending && !spex_results_was_last(results, config) &&
+           (known->failed < FAILED || known->trials);
 }
 
 /* The candidate with the greatest expected improvement, which is set; candidates.count when there is
@@ -388,8 +390,12 @@ static bool gaussian_weigh(struct gaussian *gaussian, size_t *levels) {
     if (race.leader == SPEX_RESULTS_NONE)
         return false;
     const struct spex_results_config *leader = &search->results.configs[race.leader];
-    bool outlier = leader->trials + leader->pending < 2;
-    size_t again = outlier ? race.leader : spex_race_next(&race, &search->loss, &search->results);
+    bool outlier = leader->trials + leader->pending < 2 &&
+                   !spex_results_was_last(&search->results, race.leader);
+    size_t again = outlier
+                       ? race.leader
+                       : spex_race_spread(&race, &search->results,
+                                          spex_race_next(&race, &search->loss, &search->results));
     double gain = spex_race_gain(&race, &search->loss, &search->results, again);
     if (!outlier && gaussian_expects(gaussian) > gain && gaussian_propose(gaussian, levels))
         return true;
@@ -427,6 +433,8 @@ static int gaussian_next(void *state, struct spex_plan *plan) {
     gaussian->budget = spex_effort_now(gaussian->search.space, plan, gaussian->effort);
     if (gaussian->search.results.planned >= gaussian->budget)
         return 0;
+    if (spex_search_refer(&gaussian->search, gaussian->budget, plan))
+        return spex_results_answer(&gaussian->search.results, true, plan->levels);
     int got = spex_search_finals(&gaussian->search, gaussian->budget, plan);
     if (got < 0 && got != -EAGAIN)
         return got;

@@ -158,6 +158,13 @@ static inline size_t spex_race_next(const struct spex_race *race, const struct s
     return a.variance / a.trials > b.variance / b.trials ? race->leader : race->challenger;
 }
 
+/* The configuration, or if that was run last, the other one of leader and challenger, if there is one. */
+SPEX_INLINE size_t spex_race_spread(const struct spex_race *race,
+                                    const struct spex_results *results, size_t config) {
+    size_t other = config == race->leader ? race->challenger : race->leader;
+    return spex_results_was_last(results, config) && other != SPEX_RESULTS_NONE ? other : config;
+}
+
 /* How much better, in losses, the recommended configuration is expected to be after one more trial
  * of `config`, leader or challenger: by the chance that the trial changes which of them leads
  * (knowledge gradient: Frazier, Powell and Dayanik, The Knowledge-Gradient Policy for Correlated
@@ -224,10 +231,10 @@ static inline size_t spex_race_choose(struct spex_loss *loss, const struct spex_
         return race.leader;
     const struct spex_results_config *leader = &results->configs[race.leader];
     if (leader->trials + leader->pending < SPEX_RACE_TRIALS)
-        return race.leader;
+        return spex_race_spread(&race, results, race.leader);
     if (loss->objectives == 1 && race.doubt < 0.01)
         return SPEX_RESULTS_NONE;
-    return spex_race_next(&race, loss, results);
+    return spex_race_spread(&race, results, spex_race_next(&race, loss, results));
 }
 
 /* A configuration gets at most an eighth of the budget and 4 trials. */

@@ -22,6 +22,7 @@ struct spex_results_config {
     uint64_t trials; /* successful ones */
     uint64_t failed;
     uint64_t pending; /* planned and not yet finished */
+    uint64_t last;    /* the number of its last planned run, from 1 */
 };
 
 /* Configurations are in the order in which they were first planned, and keep their index. */
@@ -35,6 +36,7 @@ struct spex_results {
     size_t *table;                      /* of 2 * room slots: index + 1 of a configuration, or 0 */
     uint64_t planned;                   /* runs */
     uint64_t pending;
+    bool spread; /* repeats are to be spread over time */
 };
 
 #define SPEX_RESULTS_NONE SIZE_MAX
@@ -111,6 +113,13 @@ SPEX_INLINE void spex_results_free(struct spex_results *results) {
     *results = (struct spex_results){.space = NULL};
 }
 
+/* Whether the run that was planned last was of this configuration, where repeats are to be spread over
+ * time: two runs in a row have more in common than others. */
+SPEX_INLINE bool spex_results_was_last(const struct spex_results *results, size_t config) {
+    return results->spread && config != SPEX_RESULTS_NONE &&
+           results->configs[config].last == results->planned;
+}
+
 /* Notes that a run of this configuration is planned: 0 or -ENOMEM. */
 static inline int spex_results_plan(struct spex_results *results, const size_t *levels) {
     if (results->count == results->room && spex_results_grow(results))
@@ -127,7 +136,7 @@ static inline int spex_results_plan(struct spex_results *results, const size_t *
     }
     results->configs[config].pending++;
     results->pending++;
-    results->planned++;
+    results->configs[config].last = ++results->planned;
     return 0;
 }
 

@@ -17,6 +17,8 @@ struct spex_search {
     struct spex_lattice lattice;
     struct spex_draw draw;
     struct spex_finals_stage stage;
+    size_t reference; /* the reference configuration + 1; 0: it is not chosen yet */
+    bool referred;    /* it had a run as such */
 };
 
 static inline void spex_search_init(struct spex_search *search, const struct spex_space *space) {
@@ -109,7 +111,40 @@ static inline bool spex_search_measure(struct spex_search *search, uint64_t budg
     uint64_t repeats = results->planned - results->count;
     if (repeats >= (designed ? SPEX_NOISE_REPEATS : 1) || budget < 4 * (repeats + 1))
         return false;
-    return spex_search_again(search, spex_search_least(search), levels);
+    size_t least = spex_search_least(search);
+    return !spex_results_was_last(results, least) && spex_search_again(search, least, levels);
+}
+
+/* Of every so many runs one is of the reference configuration, so that drift of the machine can be
+ * seen, in searches of so many runs: fewer would tell nothing. */
+#define SPEX_REFERENCE_EVERY 16
+#define SPEX_REFERENCE_RUNS  128
+
+/* Whether a reference that is in finals has its runs there. */
+SPEX_INLINE bool spex_search_races(const struct spex_search *search, size_t config) {
+    size_t place = spex_finals_place(&search->stage, config);
+    return search->stage.on && place != SPEX_FINALISTS_MAX && !search->stage.finals.out[place];
+}
+
+/* Plans a run of the reference configuration, if it had none for long. It is the best at first: so it
+ * does not take longer than others, and is repeated anyway as long as it may be the best. */
+static inline bool spex_search_refer(struct spex_search *search, uint64_t budget,
+                                     struct spex_plan *plan) {
+    const struct spex_results *results = &search->results;
+    if (budget < SPEX_REFERENCE_RUNS || results->planned < SPEX_REFERENCE_EVERY ||
+        spex_race_is_exact(results))
+        return false;
+    if (!search->reference)
+        search->reference = spex_search_least(search) + 1; /* 0 again where there is none */
+    if (!search->reference)
+        return false;
+    size_t config = search->reference - 1;
+    uint64_t since = search->results.planned - results->configs[config].last;
+    if (spex_search_races(search, config) || (search->referred && since < SPEX_REFERENCE_EVERY) ||
+        spex_results_was_last(results, config))
+        return false;
+    search->referred = plan->reference = true;
+    return spex_search_again(search, config, plan->levels);
 }
 
 /* Plans a second trial of the best as measured, if it is due: the budget's last trial, and there was

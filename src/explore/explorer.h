@@ -26,6 +26,7 @@ struct spex_waiting {
     char *probes;
     double duration_seconds;
     uint64_t block;
+    bool reference;
     uint64_t asked;
     uint64_t told;
     uint64_t number; /* number of the failed trial that it repeats; 0 for none */
@@ -41,6 +42,7 @@ struct spex_handed {
     struct spex_unfinished plan;
     unsigned repeat;
     uint64_t block;
+    bool reference;
 };
 
 struct spex_explorer {

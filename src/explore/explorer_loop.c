@@ -193,6 +193,7 @@ static int explorer_queue_plan(struct spex_explorer *explorer, const struct spex
         waiting->probes = strdup(plan->probes);
         waiting->duration_seconds = plan->duration_seconds;
         waiting->block = plan->block;
+        waiting->reference = plan->reference;
         if (waiting->levels && waiting->probes) {
             memcpy(waiting->levels, plan->levels, bytes);
             while (*end)
@@ -240,6 +241,7 @@ static int explorer_tell_stored(struct spex_explorer *explorer, struct spex_erro
         .probes = explorer->space->probes,
         .duration_seconds = explorer->space->space.rules.duration_seconds,
         .block = trial->block,
+        .reference = trial->reference,
     };
     const struct spex_waiting again = {.asked = trial->asked,
                                        .told = trial->told,
@@ -307,7 +309,8 @@ static int explorer_start_waiting(struct spex_explorer *explorer, struct spex_er
                                    .levels = waiting->levels,
                                    .probes = waiting->probes,
                                    .duration_seconds = waiting->duration_seconds,
-                                   .block = waiting->block};
+                                   .block = waiting->block,
+                                   .reference = waiting->reference};
     explorer->waiting = waiting->next;
     int err = explorer_start(explorer, &plan, waiting, error);
     if (!waiting->number) {

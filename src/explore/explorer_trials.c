@@ -92,7 +92,8 @@ int spex_explorer_start_trial(struct spex_explorer *explorer, const struct spex_
                               const struct spex_waiting *as, struct spex_error *error) {
     if (!explorer->elsewhere)
         return spex_runner_start(explorer->runner, plan, as->asked, as->told, error);
-    const struct spex_handed handed = {{as->asked, as->told}, as->repeat, plan->block};
+    const struct spex_handed handed = {
+        {as->asked, as->told}, as->repeat, plan->block, plan->reference};
     const struct spex_trial_id id = {as->asked, as->repeat};
     int err = spex_store_put_plan(explorer->store, &handed.plan, error);
     err = err ? err : explorer->elsewhere->start(explorer->elsewhere->user, plan, &id, error);
@@ -116,6 +117,7 @@ static int take_result(struct spex_explorer *explorer, struct spex_trial_result 
     trial->asked = handed->plan.asked;
     trial->told = handed->plan.told;
     trial->block = handed->block;
+    trial->reference = handed->reference;
     *handed = explorer->handed[--explorer->handed_count];
     return 0;
 }

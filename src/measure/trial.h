@@ -57,6 +57,10 @@ struct spex_trial {
     uint64_t told;
     /* 0; in finals the number of the block, from 1. */
     uint64_t block;
+    /* It is one of the reference configuration. */
+    bool reference;
+    /* When it ended, in seconds since 1970; of a trial that was read from a store. */
+    int64_t finished;
     /* When the policy was told of it: seconds of the exploration, and how many it had in all; 0: no
      * limit. */
     double passed;

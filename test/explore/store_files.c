@@ -38,7 +38,7 @@ static void strangers(void **state) {
     bench.store = NULL;
     sql(PATH, "PRAGMA user_version = 1");
     expect_refused(PATH, bench.file, "grid", program, -EEXIST, "another version of spex (format 1");
-    sql(PATH, "PRAGMA user_version = 5; DELETE FROM exploration");
+    sql(PATH, "PRAGMA user_version = 6; DELETE FROM exploration");
     expect_refused(PATH, bench.file, "grid", program, -EEXIST, "no complete store");
     end(&bench);
 }

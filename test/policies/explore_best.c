@@ -212,10 +212,49 @@ static void the_rest_of_the_time_is_used(void **state) {
     }
 }
 
+/* Repeats are not next to each other, but for what a policy has nothing else to do than, and blocks of
+ * finals. Of 16 runs one is of the reference, always the same; in finals blocks may lie between. */
+static void repeats_are_spread_and_a_reference_is_among_them(void **state) {
+    static struct valley valley;
+    size_t levels[2];
+    (void)state;
+    const struct spex_policy_ops *policy = spex_builtin_policy(SPEX_BUILTIN_DEFAULT);
+    explore_valley(&valley, SPEX_BUILTIN_DEFAULT, 0.1, false);
+    valley.space.rules.trials_max = 320;
+    void *of = calloc(1, policy->state_size(&valley.space));
+    uint64_t random = 5;
+    size_t last[2] = {SIZE_MAX, SIZE_MAX}, reference[2] = {SIZE_MAX, SIZE_MAX};
+    unsigned together = 0, marked = 0, since = 0, most = 0;
+    assert_int_equal(policy->init(of, &valley.space), 0);
+    for (unsigned t = 0; t < 320; t++) {
+        struct spex_plan plan = {.size = sizeof(plan), .levels = levels, .duration_seconds = 1};
+        assert_int_equal(policy->next(of, &plan), 1);
+        together += !plan.block && memcmp(last, levels, sizeof(last)) == 0;
+        memcpy(last, levels, sizeof(last));
+        if (plan.reference && !marked++)
+            memcpy(reference, levels, sizeof(reference));
+        bool is = memcmp(reference, levels, sizeof(reference)) == 0;
+        assert_true(is || !plan.reference);
+        since = is || !marked ? 0 : since + 1;
+        most = since > most ? since : most;
+        double a = (double)levels[0] - 21, b = (double)levels[1] - 8;
+        double chance = random_part(&random) - 0.5;
+        struct spex_measured measured = {(10 + a * a / 9 + b * b / 16) * (1 + 0.1 * chance), NAN};
+        struct spex_result result = {
+            .size = sizeof(result), .levels = levels, .ok = true, .measured = &measured};
+        policy->run_finished(of, &result);
+    }
+    if (together || !marked || marked > 320 / 16 || most > 15 + SPEX_FINALISTS_MAX)
+        fail_msg("%u together, %u marked, %u without", together, marked, most);
+    policy->fini(of);
+    free(of);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finals_come_when_it_is_time),
         cmocka_unit_test(the_rest_of_the_time_is_used),
+        cmocka_unit_test(repeats_are_spread_and_a_reference_is_among_them),
         cmocka_unit_test(the_default_finds_the_best),
         cmocka_unit_test(several_at_a_time_and_failures_do_not_hurt_much),
         cmocka_unit_test(others_find_it_often),

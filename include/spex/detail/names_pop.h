@@ -210,6 +210,7 @@
 #pragma pop_macro("records_lost")
 #pragma pop_macro("records_per_thread")
 #pragma pop_macro("records_used")
+#pragma pop_macro("reference")
 #pragma pop_macro("region")
 #pragma pop_macro("report")
 #pragma pop_macro("report_cost")

@@ -416,6 +416,8 @@
 #undef records_per_thread
 #pragma push_macro("records_used")
 #undef records_used
+#pragma push_macro("reference")
+#undef reference
 #pragma push_macro("region")
 #undef region
 #pragma push_macro("report")

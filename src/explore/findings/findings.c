@@ -180,6 +180,7 @@ int spex_findings_init(struct spex_findings *findings, const struct spex_summary
         spex_accuracy_learn_criterion(&findings->accuracies[c], summary, c);
     int err = findings_rank(findings, summary);
     err = err ? err : findings_race(findings, summary, trials);
+    err = err ? err : spex_drift_find(summary->space, trials, &findings->drift);
     err = err ? err : findings_find_front(findings, summary);
     if (err)
         return err;

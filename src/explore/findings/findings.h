@@ -5,6 +5,7 @@
 
 #include "explore/findings/accuracy.h"
 #include "explore/findings/convergence.h"
+#include "explore/findings/drift.h"
 #include "explore/findings/effects.h"
 #include "explore/findings/failures.h"
 #include "explore/findings/final_race.h"
@@ -28,6 +29,7 @@ struct spex_findings {
     size_t *tied; /* groups: by estimate, the best first */
     size_t tied_count;
     struct spex_final_race race;
+    struct spex_drift drift;
     size_t *front; /* groups on the Pareto front, by the first objective */
     size_t front_count;
     size_t perhaps_count; /* groups that may be on the front */

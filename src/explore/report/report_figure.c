@@ -74,3 +74,18 @@ size_t *spex_report_order(const struct spex_study *study, size_t *count) {
     qsort_r(order, *count, sizeof(*order), compare_configurations, (void *)(uintptr_t)study);
     return order;
 }
+
+const char *spex_report_drift_means(const struct spex_study *study) {
+    return study->findings.race.trials
+               ? "figures of trials at different times do not compare; finals do, since a block is "
+                 "of one time"
+               : "figures of trials at different times do not compare";
+}
+
+const char *spex_report_drift(const struct spex_study *study, char *text, size_t size) {
+    char drift[256];
+    snprintf(text, size, "%s: %s",
+             spex_drift_text(&study->findings.drift, &study->file->space, drift, sizeof(drift)),
+             spex_report_drift_means(study));
+    return text;
+}

@@ -209,6 +209,15 @@ static void write_group(const struct spex_study *study, size_t g, const char *fi
     fputs("</tr>\n", out);
 }
 
+static void write_drift(const struct spex_study *study, FILE *out) {
+    char text[SPEX_DRIFT_TEXT_BYTES];
+    if (!study->findings.drift.kind)
+        return;
+    fputs("<h2>Drift</h2>\n<p>By the reference configuration, ", out);
+    spex_html_format(out, "%s.", spex_report_drift(study, text, sizeof(text)));
+    fputs("</p>\n", out);
+}
+
 /* How sure the race has made the best, and who was in it. */
 static void write_race(const struct spex_study *study, FILE *out) {
     const struct spex_final_race *race = &study->findings.race;
@@ -406,6 +415,7 @@ static int write_results(const struct spex_study *study, FILE *out, struct spex_
     write_best(study, out);
     int err = write_pictures(study, out, error);
     write_criteria(study, out);
+    write_drift(study, out);
     write_race(study, out);
     write_tied(study, out);
     write_effects(study, out);

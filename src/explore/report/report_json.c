@@ -281,6 +281,25 @@ static json_t *race_json(const struct spex_study *study) {
         "finalists", finalists);
 }
 
+/* Null: there was no reference configuration. */
+static json_t *drift_json(const struct spex_study *study) {
+    static const char *const kinds[] = {"none", "step", "while", "gradual"};
+    const struct spex_drift *drift = &study->findings.drift;
+    char text[SPEX_DRIFT_TEXT_BYTES];
+    if (!drift->levels)
+        return json_null();
+    json_t *json = json_pack("{s:s, s:o, s:I, s:o}", "kind", kinds[drift->kind], "reference",
+                             spex_json_config(&study->file->space, drift->levels), "trials",
+                             (json_int_t)drift->trials, "chance", spex_json_number(drift->chance));
+    if (!json || !drift->kind)
+        return json;
+    json_object_set_new(json, "text", json_string(spex_report_drift(study, text, sizeof(text))));
+    json_object_set_new(json, "change", spex_json_number(drift->change));
+    json_object_set_new(json, "from", json_integer(drift->from));
+    json_object_set_new(json, "to", json_integer(drift->to));
+    return json;
+}
+
 static void set_findings(const struct spex_study *study, json_t *report) {
     const struct spex_findings *findings = &study->findings;
     json_object_set_new(report, "criteria", criteria_json(&study->file->space));
@@ -294,6 +313,7 @@ static void set_findings(const struct spex_study *study, json_t *report) {
     json_object_set_new(report, "untried", untried_json(study));
     json_object_set_new(report, "measured_best", group_json(study, findings->measured));
     json_object_set_new(report, "finals", race_json(study));
+    json_object_set_new(report, "drift", drift_json(study));
     json_object_set_new(report, "ties", groups_json(study, findings->tied, findings->tied_count));
     json_object_set_new(report, "pareto", front_json(study));
     json_object_set_new(report, "effects", effects_json(study));

@@ -30,6 +30,12 @@ size_t *spex_report_order(const struct spex_study *study, size_t *count);
 #define SPEX_RACE_TEXT_BYTES 400
 const char *spex_report_race(const struct spex_study *study, char *text, size_t size);
 
+/* What drift means for the comparison; and the whole sentence with it, which returns `text`. There is
+ * drift. */
+const char *spex_report_drift_means(const struct spex_study *study);
+#define SPEX_DRIFT_TEXT_BYTES 400
+const char *spex_report_drift(const struct spex_study *study, char *text, size_t size);
+
 /* Prints the best, and what is known of those tried and of the others. */
 void spex_report_standing(const struct spex_study *study, FILE *out);
 

@@ -114,6 +114,20 @@ static void print_noise(const struct spex_study *study, FILE *out) {
             accuracy->repeats);
 }
 
+/* Says that the machine has changed meanwhile. */
+static void print_drift(const struct spex_study *study, FILE *out) {
+    const struct spex_drift *drift = &study->findings.drift;
+    const struct spex_space *space = &study->file->space;
+    char text[256], levels[512];
+    if (!drift->kind)
+        return;
+    fprintf(out, "drift      %s:\n           %s\n",
+            spex_drift_text(drift, space, text, sizeof(text)), spex_report_drift_means(study));
+    spex_levels_text(space, drift->levels, levels, sizeof(levels));
+    fprintf(out, "           by %" PRIu64 " trials of %s, with an error of 1 %% at most\n",
+            drift->trials, levels);
+}
+
 /* Prints what was explored, how many trials there are, and what limits their meaning. */
 static void print_header(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
@@ -132,6 +146,7 @@ static void print_header(const struct spex_study *study, FILE *out) {
                 findings->unsteady);
     print_short(study, out);
     print_noise(study, out);
+    print_drift(study, out);
     spex_report_notes(&study->trials, out);
     if (!spex_space_of_command(space))
         fprintf(out, "records    %" PRIu64 " used, %" PRIu64 " lost\n", findings->records_used,

@@ -21,7 +21,7 @@
 
 /* Marks the file as a store: "SPEX" in ASCII, at the place that SQLite's format has for it. */
 #define APPLICATION_ID 0x53504558
-#define SCHEMA_VERSION 5
+#define SCHEMA_VERSION 6
 
 /* Format SCHEMA_VERSION, documented for users' own queries: a change needs a new version. NULL
  * stands for a number that is not known. */
@@ -39,7 +39,7 @@ static const char schema[] =
     "records_used INTEGER NOT NULL, records_lost "
     "INTEGER NOT NULL,"
     " seconds REAL NOT NULL, steady INTEGER NOT NULL, finished TEXT NOT NULL, block INTEGER NOT "
-    "NULL, passed REAL NOT NULL, time_limit REAL NOT NULL);"
+    "NULL, passed REAL NOT NULL, time_limit REAL NOT NULL, reference INTEGER NOT NULL);"
     "CREATE TABLE trial_value (trial INTEGER NOT NULL REFERENCES trial, parameter TEXT NOT NULL,"
     " value TEXT NOT NULL, PRIMARY KEY (trial, parameter)) WITHOUT ROWID;"
     "CREATE TABLE trial_measured (trial INTEGER NOT NULL REFERENCES trial, criterion INTEGER NOT "

@@ -48,7 +48,7 @@ static int insert_trial(struct spex_store *store, sqlite3_int64 number,
         return spex_fail(error, -ENOMEM, "out of memory");
     int err = spex_store_keep(store,
                               "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-                              " datetime('now'), ?, ?, ?)",
+                              " datetime('now'), ?, ?, ?, ?)",
                               &statement, error);
     if (err)
         return err;
@@ -66,6 +66,7 @@ static int insert_trial(struct spex_store *store, sqlite3_int64 number,
     sqlite3_bind_int64(statement, 12, (sqlite3_int64)trial->block);
     sqlite3_bind_double(statement, 13, trial->passed);
     sqlite3_bind_double(statement, 14, trial->limit);
+    sqlite3_bind_int(statement, 15, trial->reference);
     return spex_store_put_row(store, statement, error);
 }
 
@@ -278,6 +279,8 @@ static int reading_load_trial(const struct reading *reading, struct spex_trial *
     trial->block = (uint64_t)sqlite3_column_int64(reading->rows, 10);
     trial->passed = sqlite3_column_double(reading->rows, 11);
     trial->limit = sqlite3_column_double(reading->rows, 12);
+    trial->reference = sqlite3_column_int(reading->rows, 13) != 0;
+    trial->finished = sqlite3_column_int64(reading->rows, 14);
     int err = reading_load_levels(reading, number, trial->levels, error);
     err = err ? err : reading_load_measured(reading, number, trial, error);
     return err ? err : spex_store_get_usage(reading->store, number, trial, error);
@@ -324,7 +327,9 @@ int spex_store_trials(struct spex_store *store, const struct spex_space *space,
               : spex_store_prepare(store,
                                    "SELECT number, asked, told, retried, status, records_used,"
                                    " records_lost, seconds, steady, refused, block, passed, "
-                                   "time_limit FROM trial ORDER BY number",
+                                   "time_limit, reference,"
+                                   " CAST(strftime('%s', finished) AS INTEGER)"
+                                   " FROM trial ORDER BY number",
                                    &reading.rows, error);
     err = err ? err
               : spex_store_prepare(store,

@@ -72,6 +72,7 @@ static int run_until_valid(const struct spex_trial_setup *setup, struct place *p
         place->trial.asked = place->asked;
         place->trial.told = place->told;
         place->trial.block = place->plan.block;
+        place->trial.reference = place->plan.reference;
         err = spex_trial_run(setup, &place->plan, &place->trial, &place->error);
     }
     return err;

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* Drift is found where there is some, with its size and its time, and no more often than the level
+ * says where there is none: also where figures have heavy tails, and where a policy repeats the
+ * reference more often as long as it looks good. */
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "explore/findings/drift.h"
+#include "policies/explore/builtin.h"
+#include "spaces.h"
+
+enum { TRIALS_MAX = 400, MINUTE = 60 };
+
+static const char line[] = "<space name='s'><parameter name='a' type='integer' min='1' max='2000'/>"
+                           "<objective command='wall' goal='minimise'/><run trials='320'/></space>";
+
+struct course {
+    struct spex_trial items[TRIALS_MAX];
+    struct spex_measured measured[TRIALS_MAX];
+    size_t levels[TRIALS_MAX];
+    size_t count;
+};
+
+static void add(struct course *course, size_t level, double value, bool reference) {
+    size_t t = course->count++;
+    course->levels[t] = level;
+    course->measured[t] = (struct spex_measured){value, NAN};
+    course->items[t] = (struct spex_trial){.levels = &course->levels[t],
+                                           .ok = isfinite(value),
+                                           .measured = &course->measured[t],
+                                           .reference = reference,
+                                           .finished = (int64_t)t * MINUTE};
+}
+
+/* Normal, or of Student's distribution with 2 degrees of freedom. */
+static double noise_of(uint64_t *random, bool heavy) {
+    double angle = 2 * M_PI * random_part(random);
+    double normal = sqrt(-2 * log(1 - random_part(random))) * cos(angle);
+    return heavy ? normal / sqrt(-log(1 - random_part(random))) : normal;
+}
+
+static struct spex_drift found(const struct spex_space *space, struct course *course) {
+    const struct spex_trials trials = {course->items, course->count};
+    struct spex_drift drift;
+    assert_int_equal(spex_drift_find(space, &trials, &drift), 0);
+    return drift;
+}
+
+/* `count` trials of the reference with so much noise; those from `from` to `to` have more by the share
+ * `more`; `slope` is what all take more in the end. */
+static void make(struct course *course, uint64_t *random, size_t count, double noise, size_t from,
+                 size_t to, double more, double slope) {
+    course->count = 0;
+    for (size_t t = 0; t < count; t++) {
+        double value = 5 * (1 + noise * noise_of(random, false));
+        value *= t >= from && t < to ? 1 + more : 1;
+        add(course, 7, value * (1 + slope * (double)t / (double)(count - 1)), true);
+    }
+}
+
+static void a_step(void **state) {
+    static struct course course;
+    struct spex_space_file *file = space_of(line);
+    uint64_t random = 5;
+    (void)state;
+    for (unsigned i = 0; i < 50; i++) {
+        make(&course, &random, 20, 0.01, 12, 20, 0.12, 0);
+        struct spex_drift drift = found(&file->space, &course);
+        assert_int_equal(drift.kind, SPEX_DRIFT_STEP);
+        assert_true(drift.change > 0.10 && drift.change < 0.14);
+        assert_int_equal(drift.from, 11 * MINUTE);
+        assert_int_equal(drift.to, 12 * MINUTE);
+        assert_int_equal(drift.trials, 20);
+        assert_int_equal(drift.levels[0], 7);
+    }
+    spex_space_free(file);
+}
+
+static void a_while(void **state) {
+    static struct course course;
+    struct spex_space_file *file = space_of(line);
+    uint64_t random = 6;
+    (void)state;
+    make(&course, &random, 40, 0.01, 10, 22, -0.2, 0);
+    struct spex_drift drift = found(&file->space, &course);
+    assert_int_equal(drift.kind, SPEX_DRIFT_WHILE);
+    assert_true(drift.change > -0.22 && drift.change < -0.18);
+    assert_int_equal(drift.from, 10 * MINUTE);
+    assert_int_equal(drift.to, 21 * MINUTE);
+    spex_space_free(file);
+}
+
+static void a_trend(void **state) {
+    static struct course course;
+    struct spex_space_file *file = space_of(line);
+    uint64_t random = 7;
+    (void)state;
+    for (unsigned i = 0; i < 50; i++) {
+        make(&course, &random, 30, 0.01, 0, 0, 0, 0.2);
+        struct spex_drift drift = found(&file->space, &course);
+        assert_int_equal(drift.kind, SPEX_DRIFT_GRADUAL);
+        assert_true(drift.change > 0.17 && drift.change < 0.23);
+        assert_int_equal(drift.from, 0);
+        assert_int_equal(drift.to, 29 * MINUTE);
+    }
+    spex_space_free(file);
+}
+
+/* More trials than are looked at one by one. */
+static void many(void **state) {
+    static struct course course;
+    struct spex_space_file *file = space_of(line);
+    uint64_t random = 8;
+    (void)state;
+    make(&course, &random, 390, 0.05, 200, 390, 0.1, 0);
+    struct spex_drift drift = found(&file->space, &course);
+    assert_int_equal(drift.kind, SPEX_DRIFT_STEP);
+    assert_in_range(drift.from, 190 * MINUTE, 210 * MINUTE);
+    spex_space_free(file);
+}
+
+/* What it had shown before it became the reference, other configurations and failed trials do not
+ * count; few trials tell nothing, and equal ones do not differ. */
+static void what_does_not_count(void **state) {
+    static struct course course;
+    struct spex_space_file *file = space_of(line);
+    uint64_t random = 9;
+    (void)state;
+    for (unsigned i = 0; i < 12; i++)
+        add(&course, 7, 3, false);
+    assert_null(found(&file->space, &course).levels);
+    for (unsigned i = 0; i < 9; i++)
+        add(&course, 7, 5 + (i > 4), true);
+    for (unsigned i = 0; i < 12; i++) {
+        add(&course, 8, 9, false);
+        add(&course, 7, NAN, true);
+    }
+    struct spex_drift drift = found(&file->space, &course);
+    assert_int_equal(drift.trials, 9);
+    assert_int_equal(drift.kind, SPEX_DRIFT_NONE);
+    assert_float_equal(drift.chance, 1, 0);
+    make(&course, &random, 20, 0, 0, 0, 0, 0);
+    drift = found(&file->space, &course);
+    assert_float_equal(drift.chance, 1, 0);
+    spex_space_free(file);
+}
+
+/* Of 1,000 series without drift 10 are expected, and more than 20 with a probability of 0.001. */
+static void no_false_alarms(void **state) {
+    static struct course course;
+    struct spex_space_file *file = space_of(line);
+    uint64_t random = 10;
+    (void)state;
+    for (unsigned heavy = 0; heavy < 2; heavy++) {
+        unsigned told = 0;
+        for (unsigned i = 0; i < 1000; i++) {
+            course.count = 0;
+            for (unsigned t = 0; t < 12 + i % 30; t++)
+                add(&course, 7, exp(0.1 * noise_of(&random, heavy)), true);
+            told += found(&file->space, &course).kind != SPEX_DRIFT_NONE;
+        }
+        if (told > 20)
+            fail_msg("%u", told);
+    }
+    spex_space_free(file);
+}
+
+/* An exploration by a policy, of a bowl whose figures vary by a tenth; from trial `from` on by `more`. */
+static void explore(struct course *course, const char *name, const struct spex_space *space,
+                    uint64_t *random, size_t from, double more) {
+    const struct spex_policy_ops *policy = spex_builtin_policy(name);
+    void *state = calloc(1, policy->state_size(space));
+    size_t level = 0;
+    course->count = 0;
+    assert_int_equal(policy->init(state, space), 0);
+    while (course->count < 320) {
+        struct spex_plan plan = {.size = sizeof(plan), .levels = &level, .duration_seconds = 1};
+        if (policy->next(state, &plan) != 1)
+            break;
+        double off = ((double)level - 700) / 2000;
+        double value = (1 + off * off) * exp(0.1 * noise_of(random, false));
+        add(course, level, value * (course->count >= from ? 1 + more : 1), plan.reference);
+        struct spex_result result = {.size = sizeof(result),
+                                     .levels = &level,
+                                     .ok = true,
+                                     .measured = &course->measured[course->count - 1]};
+        policy->run_finished(state, &result);
+    }
+    policy->fini(state);
+    free(state);
+}
+
+static const char *const searching[] = {"gaussian"};
+
+/* By the trials that policies make. Of 100, more than 5 are false with a probability of
+ * 0.0005. */
+static void policies_make_no_false_alarms_and_find_steps(void **state) {
+    static struct course course;
+    struct spex_space_file *file = space_of(line);
+    uint64_t random = 11;
+    (void)state;
+    for (size_t p = 0; p < COUNT_OF(searching); p++) {
+        unsigned told = 0, seen = 0;
+        for (unsigned i = 0; i < 100; i++) {
+            explore(&course, searching[p], &file->space, &random, 320, 0);
+            told += found(&file->space, &course).kind != SPEX_DRIFT_NONE;
+        }
+        for (unsigned i = 0; i < 20; i++) {
+            explore(&course, searching[p], &file->space, &random, 160, 0.5);
+            seen += found(&file->space, &course).kind != SPEX_DRIFT_NONE;
+        }
+        printf("%s: %u of 100 without drift, %u of 20 with\n", searching[p], told, seen);
+        if (told > 5 || seen < 15)
+            fail_msg("%s: %u, %u", searching[p], told, seen);
+    }
+    spex_space_free(file);
+}
+
+static void sentences(void **state) {
+    struct spex_space_file *file = space_of(line);
+    struct spex_criterion criterion = file->space.criteria[0];
+    struct spex_space space = file->space;
+    char text[256];
+    (void)state;
+    setenv("TZ", "UTC", 1);
+    tzset();
+    space.criteria = &criterion;
+    struct spex_drift drift = {.kind = SPEX_DRIFT_STEP, .change = 0.12, .from = 50520, .to = 51000};
+    assert_string_equal(spex_drift_text(&drift, &space, text, sizeof(text)),
+                        "the machine became 12 % slower between 14:02 and 14:10");
+    drift.kind = SPEX_DRIFT_WHILE;
+    drift.change = -0.031;
+    drift.to = 50530;
+    assert_string_equal(spex_drift_text(&drift, &space, text, sizeof(text)),
+                        "the machine was 3.1 % faster from 14:02:00 to 14:02:10");
+    drift.kind = SPEX_DRIFT_GRADUAL;
+    criterion.metric = "memory";
+    drift.to = 150530;
+    assert_string_equal(
+        spex_drift_text(&drift, &space, text, sizeof(text)),
+        "the machine became 3.1 % better, little by little, from 1 January 14:02 to 2 January "
+        "17:48");
+    spex_space_free(file);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_step),
+        cmocka_unit_test(a_while),
+        cmocka_unit_test(a_trend),
+        cmocka_unit_test(many),
+        cmocka_unit_test(what_does_not_count),
+        cmocka_unit_test(no_false_alarms),
+        cmocka_unit_test(policies_make_no_false_alarms_and_find_steps),
+        cmocka_unit_test(sentences),
+    };
+    return cmocka_run_group_tests_name("drift", tests, NULL, NULL);
+}
