@@ -3,11 +3,12 @@
  * information comes first: the variables of a function, and the members of structures. */
 #include "compiler/names.h"
 
+#include "compiler/versions.h"
+
 #include <spex/site.h>
 
-#include <llvm/IR/DebugInfo.h>
+#include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/Instructions.h>
-#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
 extern "C" {
@@ -29,7 +30,7 @@ std::string function_name(const Function &function) {
 
 static std::string whole_path(const DIFile &file) {
     StringRef name = file.getFilename();
-    return (name.startswith("/") ? name : file.getDirectory() + "/" + name).str();
+    return (begins_with(name, "/") ? name : file.getDirectory() + "/" + name).str();
 }
 
 std::string file_name(const Function &function, const DILocation *place) {
@@ -65,15 +66,6 @@ static const DILocalVariable *argument_variable(const Argument &argument) {
     return nullptr;
 }
 
-/* A variable of the source that had the value. */
-static const DILocalVariable *value_variable(Value *value) {
-    SmallVector<DbgValueInst *, 4> users;
-    findDbgValues(users, value);
-    for (const DbgValueInst *user : users)
-        return user->getVariable();
-    return nullptr;
-}
-
 static const DIVariable *base_variable(Value *base) {
     if (auto *argument = dyn_cast<Argument>(base))
         return argument_variable(*argument);
@@ -82,7 +74,7 @@ static const DIVariable *base_variable(Value *base) {
         global->getDebugInfo(expressions);
         return expressions.empty() ? nullptr : expressions[0]->getVariable();
     }
-    return value_variable(base);
+    return variable_of(base);
 }
 
 /* The name of the base; empty: it has none. */
@@ -181,7 +173,7 @@ static Source loaded_from(const Source &source, bool nearest) {
         from.path.clear();
     }
     while (auto *load = dyn_cast_or_null<LoadInst>(from.base)) {
-        if (nearest && !from.path.empty() && value_variable(load))
+        if (nearest && !from.path.empty() && variable_of(load))
             break;
         const DataLayout &layout = load->getModule()->getDataLayout();
         Value *pointer = load->getPointerOperand();

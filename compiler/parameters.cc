@@ -3,6 +3,8 @@
  * the function, is stored at once: a store costs less than to look whether it is needed. */
 #include "compiler/parameters.h"
 
+#include "compiler/versions.h"
+
 #include <algorithm>
 
 #include <spex/record.h>
@@ -21,7 +23,7 @@ static bool can_expand(const Source &source, ScalarEvolution &evolution) {
     if (!source.loop->getLoopPreheader() || !evolution.isLoopInvariant(source.count, source.loop) ||
         evolution.getTypeSizeInBits(source.type) > 64)
         return false;
-    return isSafeToExpand(source.count, evolution);
+    return is_safe_to_expand(source.count, evolution);
 }
 
 /* Where a load of the function, or a call that loads, tells the number: not in a loop, but for what the

@@ -10,7 +10,6 @@
 #include <llvm/Analysis/AssumptionCache.h>
 #include <llvm/Analysis/OptimizationRemarkEmitter.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
-#include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -24,6 +23,7 @@
 #include "compiler/parameters.h"
 #include "compiler/place.h"
 #include "compiler/region.h"
+#include "compiler/versions.h"
 
 #include <spex/site.h>
 
@@ -252,10 +252,7 @@ bool Instrumenter::function_plan(Function &function, const Rule &rule,
 void forget_effects(Function &function) {
     function.removeFnAttr(Attribute::NoSync);
     function.removeFnAttr(Attribute::Speculatable);
-    for (auto kind :
-         {Attribute::ReadNone, Attribute::ReadOnly, Attribute::WriteOnly, Attribute::ArgMemOnly,
-          Attribute::InaccessibleMemOnly, Attribute::InaccessibleMemOrArgMemOnly})
-        function.removeFnAttr(kind);
+    forget_memory_effects(function);
 }
 
 /* Null: the function is none. */

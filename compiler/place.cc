@@ -4,9 +4,9 @@
  * it is compiled with -fexceptions. */
 #include "compiler/place.h"
 
-#include <llvm/Analysis/EHPersonalities.h>
+#include "compiler/versions.h"
+
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/Local.h>
 
@@ -17,15 +17,15 @@ namespace spex {
 static bool has_intrinsic_of_coroutines(const Function &function) {
     for (const Instruction &at : instructions(function))
         if (auto *call = dyn_cast<IntrinsicInst>(&at))
-            if (Intrinsic::getName(call->getIntrinsicID()).startswith("llvm.coro."))
+            if (begins_with(call->getCalledFunction()->getName(), "llvm.coro."))
                 return true;
     return false;
 }
 
 static bool is_coroutine(const Function &function) {
     StringRef name = function.getName();
-    return function.hasFnAttribute("coroutine.presplit") || name.endswith(".resume") ||
-           name.endswith(".destroy") || name.endswith(".cleanup") ||
+    return function.hasFnAttribute("coroutine.presplit") || ends_with(name, ".resume") ||
+           ends_with(name, ".destroy") || ends_with(name, ".cleanup") ||
            has_intrinsic_of_coroutines(function);
 }
 
@@ -146,7 +146,7 @@ static Instruction *pad_make(Function &function) {
     if (DISubprogram *program = function.getSubprogram())
         builder.SetCurrentDebugLocation(
             DILocation::get(context, program->getScopeLine(), 0, program));
-    auto *type = StructType::get(builder.getInt8PtrTy(), builder.getInt32Ty());
+    auto *type = StructType::get(pointer_to_bytes(context), builder.getInt32Ty());
     LandingPadInst *pad = builder.CreateLandingPad(type, 0);
     pad->setCleanup(true);
     return builder.CreateResume(pad);

@@ -14,12 +14,13 @@
 
 #include <spex/region.h>
 
+#include "compiler/versions.h"
+
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/CFG.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/xxhash.h>
@@ -130,12 +131,12 @@ void Region::copy() {
     }
     for (BasicBlock *block : fast)
         for (Instruction &at : *block)
-            RemapInstruction(&at, copies, RF_NoModuleLevelChanges | RF_IgnoreMissingLocals);
+            remap(at, function.getParent(), copies);
 }
 
 /* A member of the pass. */
 Value *Region::at(IRBuilder<> &builder, size_t offset, Type *type) {
-    Value *bytes = builder.CreatePointerCast(pass, builder.getInt8PtrTy());
+    Value *bytes = builder.CreatePointerCast(pass, pointer_to_bytes(builder.getContext()));
     Value *place = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), bytes, offset);
     return builder.CreatePointerCast(place, PointerType::getUnqual(type));
 }
@@ -214,8 +215,8 @@ void Region::choose() {
 
     builder.SetInsertPoint(take);
     store_relaxed(builder, builder.CreateOr(count, builder.getInt32(SPEX_REGION_ENTERED)), word);
-    Value *own = builder.CreatePointerCast(variable, builder.getInt8PtrTy());
-    store(builder, own, at(builder, PASS(site), builder.getInt8PtrTy()));
+    Value *own = builder.CreatePointerCast(variable, pointer_to_bytes(builder.getContext()));
+    store(builder, own, at(builder, PASS(site), pointer_to_bytes(builder.getContext())));
     store(builder, word, at(builder, PASS(word), i32p));
     store(builder, control, at(builder, PASS(control), i32));
     store(builder, left, at(builder, PASS(left), i32));

@@ -10,9 +10,10 @@
 #include <spex/detail/module.h>
 #include <spex/site.h>
 
-#include <llvm/ADT/Triple.h>
+#include "compiler/versions.h"
+
+#include <llvm/Analysis/DomTreeUpdater.h>
 #include <llvm/IR/Constants.h>
-#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -161,7 +162,7 @@ static FunctionCallee library(Module &module, const char *name, FunctionType *ty
         function->setDoesNotThrow();
         function->addFnAttr(Attribute::Cold);
         function->addFnAttr(Attribute::WillReturn);
-        function->addFnAttr(Attribute::InaccessibleMemOrArgMemOnly);
+        set_effects_inner(*function);
     }
     return callee;
 }
@@ -247,7 +248,8 @@ void no_sanitizer(Instruction *instruction) {
 
 Instruction *if_seldom(Value *condition, Instruction *before, Shape shape) {
     MDNode *weights = MDBuilder(before->getContext()).createBranchWeights(1, 1 << 20);
-    return SplitBlockAndInsertIfThen(condition, before, false, weights, shape.tree, shape.loops);
+    DomTreeUpdater updater(shape.tree, DomTreeUpdater::UpdateStrategy::Eager);
+    return SplitBlockAndInsertIfThen(condition, before, false, weights, &updater, shape.loops);
 }
 
 /* In the slow copy of a region the library counts each execution, whether the site is on or not. */

@@ -149,11 +149,17 @@ bool Search::exits(const Loop &loop) {
     return some;
 }
 
+/* What an int can count to says nothing: of such a bound LLVM 19 speaks where LLVM 14 knows none. */
+static bool is_range_of_int(const SCEV *most) {
+    auto *constant = dyn_cast<SCEVConstant>(most);
+    return constant && constant->getAPInt().getActiveBits() >= 31;
+}
+
 Known Search::loop(const Loop &loop) {
     const SCEV *exact = scope.evolution.getBackedgeTakenCount(&loop);
     bool is_exact = !isa<SCEVCouldNotCompute>(exact);
     const SCEV *most = is_exact ? exact : scope.evolution.getSymbolicMaxBackedgeTakenCount(&loop);
-    if (isa<SCEVCouldNotCompute>(most))
+    if (isa<SCEVCouldNotCompute>(most) || (!is_exact && is_range_of_int(most)))
         return exits(loop) ? Known::numbers : Known::nothing;
     if (isa<SCEVConstant>(most))
         return is_exact ? Known::constant : Known::bound;
