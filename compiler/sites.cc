@@ -24,10 +24,19 @@ namespace spex {
 
 #if defined(__x86_64__)
 static const Triple::ArchType own_arch = Triple::x86_64;
-static const char module_code[] = SPEX_ASM_COMPILED_ SPEX_ASM_MODULE_;
+static const char module_code[] = SPEX_ASM_COMPILED_ SPEX_ASM_COMPILED_COUNTED_ SPEX_ASM_MODULE_;
+static_assert(offsetof(struct spex_site, control) == 0 && offsetof(struct spex_site, index) == 4 &&
+                  offsetof(struct spex_site, probe_id) == 16 &&
+                  SPEX_CONTROL_PERIOD_MASK == 0xffffff && SPEX_CONTEXT_STEPS_BITS == 15 &&
+                  SPEX_CONTEXT_HASH_(1u << 17) == (2654435761u << 17) >> 17 &&
+                  SPEX_CONTEXTS_MAX <= 0xffff,
+              "the numbers in the assembly");
 static const char region_code[] = SPEX_ASM_COMPILED_REGION_;
 /* As spex/detail/compiled.h says of these. */
 #define LIBRARY_NAME(name) name "_"
+static const char *const count_begin = "spex_compiled_count_";
+static const char *const kernel_begin = "spex_compiled_kernel_";
+static const char *const kernel_end = "spex_compiled_kernel_end_";
 static const CallingConv::ID convention = CallingConv::PreserveMost;
 static const GlobalValue::LinkageTypes linkage = GlobalValue::ExternalLinkage;
 static const GlobalValue::VisibilityTypes visibility = GlobalValue::HiddenVisibility;
@@ -36,6 +45,9 @@ static const Triple::ArchType own_arch = Triple::aarch64;
 static const char module_code[] = SPEX_ASM_MODULE_;
 static const char region_code[] = "";
 #define LIBRARY_NAME(name) name
+static const char *const count_begin = "spex_compiled_begin";
+static const char *const kernel_begin = "spex_compiled_begin";
+static const char *const kernel_end = "spex_compiled_end";
 static const CallingConv::ID convention = CallingConv::C;
 static const GlobalValue::LinkageTypes linkage = GlobalValue::ExternalWeakLinkage;
 static const GlobalValue::VisibilityTypes visibility = GlobalValue::DefaultVisibility;
@@ -282,9 +294,11 @@ Placed probe_begin(const Probe &probe, Frame frame, Instruction *before, Shape s
     if (!probe.pass)
         builder.SetInsertPoint(if_site_on(builder, placed, before, shape));
     builder.SetCurrentDebugLocation(where);
-    placed.call = probe.pass ? call_slow(builder, placed, probe.pass)
-                             : call_library(builder, LIBRARY_NAME("spex_compiled_begin"),
-                                            builder.getInt32Ty(), arguments(builder, placed));
+    placed.call =
+        probe.pass ? call_slow(builder, placed, probe.pass)
+                   : call_library(builder, probe.kind == Kind::kernel ? kernel_begin : count_begin,
+                                  builder.getInt32Ty(), arguments(builder, placed));
+    placed.is_kernel = probe.kind == Kind::kernel;
     no_sanitizer(builder.CreateStore(placed.call, on_word(builder, frame)));
     return placed;
 }
@@ -302,8 +316,8 @@ void probe_end(const Placed &placed, Instruction *before, Shape shape) {
     DebugLoc where = location(before);
     IRBuilder<> builder(if_on(placed, before, shape));
     builder.SetCurrentDebugLocation(where);
-    call_library(builder, LIBRARY_NAME("spex_compiled_end"), builder.getVoidTy(),
-                 arguments(builder, placed));
+    call_library(builder, placed.is_kernel ? kernel_end : LIBRARY_NAME("spex_compiled_end"),
+                 builder.getVoidTy(), arguments(builder, placed));
 }
 
 static Value *parameter_place(IRBuilder<> &builder, const Placed &placed, size_t number) {

@@ -49,6 +49,7 @@ struct Placed {
     Frame frame;
     /* Where values of parameters that are known at BEGIN are stored: in front of the call. */
     llvm::Instruction *call = nullptr;
+    bool is_kernel = false;
 };
 
 /* Code is inserted with these up to date. */

@@ -84,9 +84,9 @@ class Compiled(InFolder):
         result = self.succeeds(*compiler, *flags, *sources, "-pthread", "-o", program)
         return program, result.stderr
 
-    def counts(self, program, *arguments):
+    def counts(self, program, *arguments, selection="*"):
         """The counts of its probes in a run with all of them on, and what it printed."""
-        result = self.succeeds(SPEX, "run", "--json", "-o", self.path("figures"), "--", program, *arguments,
+        result = self.succeeds(SPEX, "run", "--json", "-o", self.path("figures"), "-e", selection, "--", program, *arguments,
                                env=dict(os.environ, SPEX_RING_RECORDS="65536"))
         with open(self.path("figures"), encoding="utf-8") as file:
             probes = json.load(file)["processes"][0]["probes"]
@@ -394,6 +394,37 @@ class Loops(Compiled):
         self.assertEqual((lines[0] - lines[1], lines[0] - lines[2]), (set(), set()))
         self.succeeds(self.wrapper(source), "--spex-list=" + self.path("list"), "-O1", "-c", source, "-o", self.path("o"))
         self.assertNotIn(".debug_info", self.succeeds("readelf", "-SW", self.path("o")).stdout)
+
+
+class Sampled(Compiled):
+    """Of most executions nothing is recorded: the program's own code counts them, and enters a kernel's context."""
+
+    def test_all_are_counted(self):
+        for source, size, *flags in (("leaves.c", "30", "-O2", "-fexceptions"), ("leaves.cc", "30", "-O2", "-std=c++17"), ("often.c", "800", "-O0"),
+                                     ("often.c", "800", "-O2", "-fno-pic", "-no-pie")):
+            for kind in ("kernel", "lat", "cnt"):
+                with self.subTest(source=source, kind=kind, flags=flags):
+                    program, _ = self.build([os.path.join(HERE, source)], flags, EVERYTHING.replace(" *", " * " + kind))
+                    exact, printed = self.counts(program, size)
+                    counts, also_printed = self.counts(program, size, selection="*@7")
+                    # A longjmp leaves it: where all are recorded, END counts.
+                    self.assertEqual({name: counts[name] for name in counts if name != "jumps_far"},
+                                     {name: exact[name] for name in exact if name != "jumps_far"})
+                    self.assertEqual(also_printed, printed)
+
+    def test_contexts_are_those_of_all(self):
+        plan = self.write("plan.xml", '<space name="test"><parameter name="size" type="integer" values="80000"/>'
+                          '<run trials_per_config="1"/></space>')
+        program, _ = self.build([os.path.join(HERE, "often.c")], ["-O2"])
+        paths = []
+        for selection in ("*@20", "*@~20"):
+            said = self.succeeds(SPEX, "train", self.path("models"), "--runs", plan, "--probes", selection, "--", program, "{size}",
+                                 env=dict(os.environ, SPEX_RING_RECORDS="65536")).stdout
+            paths.append({line.split()[0] for line in said.splitlines()[1:]})
+        inner = {"main/main.loop41/calls/" + path for path in ("ways", "ways/ways.loop11", "ways/ways.loop15", "ways/ways.loop18",
+                                                               "calls.loop32/one", "calls.loop32/one/one.loop25")}
+        for found in paths:
+            self.assertEqual({path for path in found if path.rsplit("/", 1)[-1][:3] in ("way", "one")}, inner)
 
 
 class Regions(Compiled):

@@ -56,24 +56,26 @@ SPEX_EXTERN_C_END
  *     call [function in the global offset table]
  *     pop in reverse, ret */
 #if defined(__x86_64__)
-#define SPEX_ASM_COMPILED_ONE_(name, more, less, bytes)                                            \
-    ".ifndef " name "_\n"                                                                          \
+#define SPEX_ASM_COMPILED_FUNCTION_(name, ...)                                                     \
+    ".ifndef " name "\n"                                                                           \
+    ".pushsection .text.spex, \"axG\", %progbits, " name ", comdat\n"                              \
     ".weak " name "\n"                                                                             \
-    ".pushsection .text.spex, \"axG\", %progbits, " name "_, comdat\n"                             \
-    ".weak " name "_\n"                                                                            \
-    ".hidden " name "_\n"                                                                          \
-    ".type " name "_, %function\n" name "_:\n"                                                     \
-    ".cfi_startproc\n"                                                                             \
-    ".byte " more "0x51, 0x52, 0x56, 0x57, 0x41, 0x50, 0x41, 0x51, 0x41, 0x52\n"                   \
-    ".cfi_adjust_cfa_offset " bytes "\n" SPEX_ASM_GOT_(                                            \
-        "0xff, 0x15", name,                                                                        \
-        "0") ".byte 0x41, 0x5a, 0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e, 0x5a, 0x59" less "\n"          \
-             ".cfi_adjust_cfa_offset -" bytes "\n"                                                 \
-             "ret\n"                                                                               \
-             ".cfi_endproc\n"                                                                      \
-             ".size " name "_, . - " name "_\n"                                                    \
-             ".popsection\n"                                                                       \
-             ".endif\n"
+    ".hidden " name "\n"                                                                           \
+    ".type " name ", %function\n" name ":\n"                                                       \
+    ".cfi_startproc\n" __VA_ARGS__ ".cfi_endproc\n"                                                \
+    ".size " name ", . - " name "\n"                                                               \
+    ".popsection\n"                                                                                \
+    ".endif\n"
+
+#define SPEX_ASM_COMPILED_ONE_(name, more, less, bytes)                                            \
+    ".weak " name "\n" SPEX_ASM_COMPILED_FUNCTION_(                                                \
+        name "_",                                                                                  \
+        ".byte " more "0x51, 0x52, 0x56, 0x57, 0x41, 0x50, 0x41, 0x51, 0x41, 0x52\n"               \
+        ".cfi_adjust_cfa_offset " bytes "\n" SPEX_ASM_GOT_(                                        \
+            "0xff, 0x15", name,                                                                    \
+            "0") ".byte 0x41, 0x5a, 0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e, 0x5a, 0x59" less "\n"      \
+                 ".cfi_adjust_cfa_offset -" bytes "\n"                                             \
+                 "ret\n")
 
 /* What has no result keeps rax; pushed twice. */
 #define SPEX_ASM_COMPILED_                                                                         \
@@ -83,6 +85,78 @@ SPEX_EXTERN_C_END
     SPEX_ASM_COMPILED_ONE_("spex_compiled_enter", "", "", "56")                                    \
     SPEX_ASM_COMPILED_ONE_("spex_compiled_begin_slow", "", "", "56")                               \
     SPEX_ASM_COMPILED_ONE_("spex_compiled_leave", "0x50, 0x50, ", ", 0x58, 0x58", "72")
+
+/* What most executions of a probe that is on and sampled do: spex_sample_ counts them, and a kernel's
+ * node is entered and left, as in spex/kernel.h. All other executions are the library's: nothing has
+ * been changed then. BEGIN of a kernel that is counted here returns the node to return to and bit 31,
+ * which END finds in the 4 bytes that are 8 in front of `state`. SPEX_ASM_TLS_: the variable's entry in
+ * the global offset table, its distance from the thread's. */
+#define SPEX_ASM_TLS_(bytes, symbol) ".byte " bytes "\n.long " symbol "@GOTTPOFF - 4\n"
+/* clang-format off */
+#define SPEX_ASM_COUNTED_BEGIN_                                                                    \
+    ".byte 0x51\n"                         /* push rcx */                                          \
+    ".byte 0x41, 0x50\n"                   /* push r8 */                                           \
+    ".cfi_adjust_cfa_offset 16\n"                                                                  \
+    ".byte 0x48, 0x8b, 0x07\n"             /* mov rax, [rdi]: control, index */                    \
+    SPEX_ASM_TLS_("0x4c, 0x8b, 0x1d", "spex_executed") /* mov r11, [spex_executed] */              \
+    ".byte 0x64, 0x4d, 0x8b, 0x1b\n"       /* mov r11, fs:[r11] */                                 \
+    ".byte 0x48, 0x89, 0xc1\n"             /* mov rcx, rax */                                      \
+    ".byte 0x48, 0xc1, 0xe9, 0x20\n"       /* shr rcx, 32 */                                       \
+    ".byte 0x4d, 0x8d, 0x1c, 0x8b\n"       /* lea r11, [r11 + rcx * 4] */                          \
+    ".byte 0x41, 0x2b, 0x03\n"             /* sub eax, [r11] */                                    \
+    ".byte 0x83, 0xe8, 0x02\n"             /* sub eax, 2 */                                        \
+    ".byte 0x3d, 0xfe, 0xff, 0xff, 0x00\n" /* cmp eax, SPEX_CONTROL_PERIOD_MASK - 1 */             \
+    "ja 992f\n"
+#define SPEX_ASM_COUNTED_END_                                                                      \
+    ".byte 0x41, 0xff, 0x03\n" /* inc dword ptr [r11] */                                           \
+    ".byte 0x41, 0x58, 0x59\n" /* pop r8, pop rcx */                                               \
+    ".cfi_adjust_cfa_offset -16\n"                                                                 \
+    "ret\n"                                                                                        \
+    "992:\n"                                                                                       \
+    ".cfi_adjust_cfa_offset 16\n"                                                                  \
+    ".byte 0x41, 0x58, 0x59\n"                                                                     \
+    ".cfi_adjust_cfa_offset -16\n"                                                                 \
+    "jmp spex_compiled_begin_\n"
+#define SPEX_ASM_CONTEXT_STEP_                                                                     \
+    SPEX_ASM_TLS_("0x4c, 0x8b, 0x05", "spex_context") /* mov r8, [spex_context] */                 \
+    ".byte 0x64, 0x41, 0x8b, 0x00\n"             /* mov eax, fs:[r8]: the node */                  \
+    ".byte 0x0f, 0xb7, 0x4f, 0x10\n"             /* movzx ecx, word ptr [rdi + 16]: the kernel */  \
+    ".byte 0xc1, 0xe0, 0x10\n"                   /* shl eax, 16 */                                 \
+    ".byte 0x09, 0xc8\n"                         /* or eax, ecx: the key */                        \
+    ".byte 0x69, 0xc8, 0xb1, 0x79, 0x37, 0x9e\n" /* imul ecx, eax, 2654435761 */                   \
+    ".byte 0xc1, 0xe9, 0x11\n"                   /* shr ecx, 32 - SPEX_CONTEXT_STEPS_BITS */       \
+    ".byte 0xc1, 0xe1, 0x03\n"                   /* shl ecx, 3 */                                  \
+    SPEX_ASM_GOT_("0x48, 0x03, 0x0d", "spex_context_steps", "0") /* add rcx, [its address] */      \
+    ".byte 0x48, 0x8b, 0x09\n"                   /* mov rcx, [rcx]: the step */                    \
+    ".byte 0x48, 0xc1, 0xc1, 0x20\n"             /* rol rcx, 32 */                                 \
+    ".byte 0x39, 0xc8\n"                         /* cmp eax, ecx */                                \
+    "jne 992f\n"                                                                                   \
+    ".byte 0x48, 0xc1, 0xe9, 0x20\n"             /* shr rcx, 32 */                                 \
+    ".byte 0x64, 0x41, 0x89, 0x08\n"             /* mov fs:[r8], ecx */                            \
+    ".byte 0xc1, 0xe8, 0x10\n"                   /* shr eax, 16 */                                 \
+    ".byte 0x0d, 0x00, 0x00, 0x00, 0x80\n"       /* or eax, 1 << 31 */
+#define SPEX_ASM_KERNEL_END_                                                                       \
+    ".byte 0x44, 0x8b, 0x5e, 0xf8\n"       /* mov r11d, [rsi - 8] */                               \
+    ".byte 0x45, 0x85, 0xdb\n"             /* test r11d, r11d */                                   \
+    "jns spex_compiled_end_\n"                                                                     \
+    ".byte 0x50\n"                         /* push rax */                                          \
+    ".cfi_adjust_cfa_offset 8\n"                                                                   \
+    SPEX_ASM_TLS_("0x48, 0x8b, 0x05", "spex_context") /* mov rax, [spex_context] */                \
+    ".byte 0x45, 0x0f, 0xb7, 0xdb\n"       /* movzx r11d, r11w */                                  \
+    ".byte 0x64, 0x44, 0x89, 0x18\n"       /* mov fs:[rax], r11d */                                \
+    ".byte 0x58\n"                         /* pop rax */                                           \
+    ".cfi_adjust_cfa_offset -8\n"                                                                  \
+    "ret\n"
+#define SPEX_ASM_COMPILED_COUNTED_                                                                 \
+    ".weak spex_executed\n"                                                                        \
+    ".weak spex_context\n"                                                                         \
+    ".weak spex_context_steps\n"                                                                   \
+    SPEX_ASM_COMPILED_FUNCTION_("spex_compiled_count_",                                            \
+        SPEX_ASM_COUNTED_BEGIN_ ".byte 0x31, 0xc0\n" /* xor eax, eax */ SPEX_ASM_COUNTED_END_)     \
+    SPEX_ASM_COMPILED_FUNCTION_("spex_compiled_kernel_",                                           \
+        SPEX_ASM_COUNTED_BEGIN_ SPEX_ASM_CONTEXT_STEP_ SPEX_ASM_COUNTED_END_)                      \
+    SPEX_ASM_COMPILED_FUNCTION_("spex_compiled_kernel_end_", SPEX_ASM_KERNEL_END_)
+/* clang-format on */
 #endif
 
 SPEX_HEADER_END_
