@@ -145,6 +145,16 @@ static void each_thread_takes_from_its_own_heap(void **state) {
     assert_int_equal(freed, before + 2);
 }
 
+/* As handlers of a fork do, which the program has. */
+static void who_has_the_lock_may_allocate(void **state) {
+    (void)state;
+    spex_lock_take(spex_heap_lock());
+    char *block = spex_heap_take(100);
+    assert_true(spex_heap_has(block));
+    spex_free(block);
+    spex_lock_give(spex_heap_lock());
+}
+
 static int by_first(const void *one, const void *other) {
     return *(const unsigned char *)one - *(const unsigned char *)other;
 }
@@ -188,6 +198,7 @@ int main(void) {
         cmocka_unit_test(blocks_keep_what_is_in_them),
         cmocka_unit_test(large_blocks_are_given_back_to_the_system),
         cmocka_unit_test(each_thread_takes_from_its_own_heap),
+        cmocka_unit_test(who_has_the_lock_may_allocate),
         cmocka_unit_test(sorting),
         cmocka_unit_test(an_abandoned_heap),
     };

@@ -50,6 +50,16 @@ bool spex_heap_is_abandoned(void) {
     return heap.abandoned;
 }
 
+/* A thread that forks has the lock, and what the program's handlers call may allocate. */
+static bool lock(void) {
+    return spex_lock_take_unless_mine(&heap.lock);
+}
+
+static void unlock(bool locked) {
+    if (locked)
+        spex_lock_give(&heap.lock);
+}
+
 /* A mapping; NULL without memory, or without room to note it. */
 static char *range_add(size_t bytes) {
     if (heap.count == RANGES)
@@ -112,15 +122,15 @@ void *spex_heap_take(size_t bytes) {
         return NULL;
     while (power <= LARGEST && ((size_t)1 << power) < whole)
         power++;
-    spex_lock_take(&heap.lock);
+    bool locked = lock();
     struct head *head = power <= LARGEST ? take_small(power) : take_large(whole);
-    spex_lock_give(&heap.lock);
+    unlock(locked);
     return head ? head + 1 : NULL;
 }
 
 void spex_heap_give(void *memory) {
     struct head *head = head_of(memory);
-    spex_lock_take(&heap.lock);
+    bool locked = lock();
     if (head->power) {
         head->next = heap.free[head->power];
         heap.free[head->power] = head;
@@ -129,7 +139,7 @@ void spex_heap_give(void *memory) {
         heap.ranges[range] = heap.ranges[--heap.count];
         spex_pages_give_back(head, head->bytes);
     }
-    spex_lock_give(&heap.lock);
+    unlock(locked);
 }
 
 /* The bounds, which are read without the lock, have been there
@@ -140,9 +150,9 @@ bool spex_heap_has(const void *memory) {
         return false;
     if (heap.abandoned)
         return range_of(memory) < RANGES;
-    spex_lock_take(&heap.lock);
+    bool locked = lock();
     bool own = range_of(memory) < RANGES;
-    spex_lock_give(&heap.lock);
+    unlock(locked);
     return own;
 }
 
