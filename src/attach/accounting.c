@@ -43,22 +43,26 @@ static bool is_busy(const struct spex_attachment *attachment) {
 /* Without a meter the program's CPU time in a slice is that of others, too, in which hits took nothing. */
 static void note_slice(const struct spex_attachment *attachment, struct spex_attached_function *one,
                        double executions, double gross, bool metered) {
+    double own = fmax(gross - executions * one->cost[SPEX_COST_LIKELY], left_least * gross);
+    double rate = own > 0 ? executions / own : 0;
     one->gross += gross;
     one->slices_taken++;
     one->slices_cost += executions * one->cost[SPEX_COST_LIKELY];
+    one->weighted += rate * gross;
     for (unsigned g = 0; g < SPEX_COST_GUESSES; g++)
-        one->own[g] += gross - executions * one->cost[g];
+        one->own[g] += rate * (gross - executions * one->cost[g]);
     if (!metered && !is_busy(attachment))
-        one->own[SPEX_COST_LEAST] += executions * one->cost[SPEX_COST_LEAST];
+        one->own[SPEX_COST_LEAST] += rate * executions * one->cost[SPEX_COST_LEAST];
+    one->own[SPEX_COST_LEAST] += rate * one->beyond;
 }
 
 /* Of 95 in 100 slices it is known what the program does in its own time. */
 static const double cuts_most = 0.05;
 
 struct spex_speedup spex_attached_speedup(const struct spex_attached_function *one) {
-    if (one->gross <= 0)
+    if (one->weighted <= 0)
         return (struct spex_speedup){1, 1, 1};
-    double least = left_least * one->gross, likely = fmax(one->own[SPEX_COST_LIKELY], least);
+    double least = left_least * one->weighted, likely = fmax(one->own[SPEX_COST_LIKELY], least);
     bool bounded = one->own[SPEX_COST_MOST] > least && one->cuts <= cuts_most * one->slices_taken;
     return (struct spex_speedup){likely / fmax(one->own[SPEX_COST_LEAST], likely), 1,
                                  bounded ? likely / fmin(one->own[SPEX_COST_MOST], likely)

@@ -47,8 +47,11 @@ struct spex_attached_function {
     /* By CPU time, without what hits took while it was on; and with that, by which the program does less. */
     struct spex_slices slices, slowed;
     struct spex_slices_reading slowed_sum;
-    /* CPU time of the program in slices, and what of it was its own, by each guess of what hits took. */
-    double gross, own[SPEX_COST_GUESSES];
+    /* CPU time of the program in slices. And that of each with the rate in it as its weight, and what of it was the
+     * program's own, by each guess of what hits took: most of a sum is from where there are most. */
+    double gross, weighted, own[SPEX_COST_GUESSES];
+    /* CPU time behind the last slice, which may have been a part of it. */
+    double beyond;
     /* How many slices there were; and in how many hits took so much that they had to end before their time. */
     unsigned slices_taken, cuts;
     /* CPU time that hits in them took. */

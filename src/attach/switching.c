@@ -296,7 +296,7 @@ int spex_attached_take_slice(struct spex_attachment *attachment, size_t f,
     /* A slice waits for the end of a burst, behind which there is nothing to count: that is no part of it, or all is. */
     switcher.ended.cpu -= switcher.beyond;
     switcher.used -= switcher.used >= 0 ? switcher.beyond : 0;
-    one->own[SPEX_COST_LEAST] += switcher.beyond;
+    one->beyond = switcher.beyond;
     one->cuts += switcher.cut;
     spex_attached_look(one, &switcher.ended, switcher.count_ended);
     spex_attached_note_off(attachment, f, &switcher.ended, switcher.count_ended, switcher.used);
