@@ -156,7 +156,7 @@ function sayState() {
     .map(({ reason, trials }) => `${trials}: ${reason.length > 80 ? `${reason.slice(0, 80)}…` : reason}`).join("; ");
   const { passed, limit } = report.time, of = limit === null ? "" : `, ${seconds(passed)} of ${seconds(limit)}`;
   say(byId("exploration-state"), `${running ? "In progress" : "Not in progress"}: ${finished} ${finished === 1 ? "trial" : "trials"} by ${policy}${of}` +
-    `${failed ? `, ${failed} failed (${failures})` : ""}${report.best ? "" : "; no result yet"}`);
+    `${failed ? `, ${failed} failed (${failures})` : ""}${report.best ? "" : "; no result yet"}${report.drift?.text ? `; ${report.drift.text}` : ""}`);
 }
 
 function sayBest() {
