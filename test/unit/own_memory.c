@@ -13,7 +13,7 @@
 #include "base/memory/heap.h"
 #include "base/service_thread.h"
 
-enum { BLOCKS = 200, STEPS = 20000, THREADS = 4 };
+enum { BLOCKS = 100, STEPS = 3000, THREADS = 4 };
 
 /* Frees of the C library. */
 static unsigned freed;
@@ -26,7 +26,7 @@ void __wrap_free(void *memory) {
 }
 
 static size_t drawn(uint64_t *state) {
-    size_t room = (size_t)1 << random_below(state, 19);
+    size_t room = (size_t)1 << random_below(state, 18);
     return random_below(state, room + 1);
 }
 
