@@ -6,6 +6,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 
+#include "base/memory/heap.h"
 #include "base/memory/memory.h"
 #include "counters/counters.h"
 #include "probe/threads.h"
@@ -48,4 +49,5 @@ void spex_unload(void) {
     spex_counters_end();
     spex_control_unmap();
     spex_sites_end();
+    spex_heap_unmap();
 }

@@ -98,6 +98,12 @@ static void large_blocks_are_given_back_to_the_system(void **state) {
     }
     assert_null(spex_heap_take(SIZE_MAX));
     assert_null(spex_heap_take(SIZE_MAX - 8));
+    char *block = spex_heap_take(1000);
+    spex_heap_unmap();
+    assert_false(spex_heap_has(block));
+    block = spex_heap_take(1000);
+    memset(block, 1, 1000);
+    spex_heap_give(block);
     char *libc = malloc(100);
     assert_false(spex_heap_has(libc));
     assert_false(spex_heap_has(&freed));

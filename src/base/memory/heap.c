@@ -160,3 +160,14 @@ size_t spex_heap_room(void *memory) {
     const struct head *head = head_of(memory);
     return (head->power ? (size_t)1 << head->power : head->bytes) - sizeof(*head);
 }
+
+void spex_heap_unmap(void) {
+    bool locked = lock();
+    for (size_t r = 0; r < heap.count; r++)
+        spex_pages_give_back(heap.ranges[r].begin, heap.ranges[r].bytes);
+    heap.count = 0;
+    heap.at = heap.end = NULL;
+    for (unsigned power = 0; power <= LARGEST; power++)
+        heap.free[power] = NULL;
+    unlock(locked);
+}

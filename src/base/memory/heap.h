@@ -18,6 +18,9 @@ bool spex_heap_has(const void *memory);
 /* Bytes of a block of this heap, at least as many as were asked for. */
 size_t spex_heap_room(void *memory);
 
+/* Gives everything back to the system, as nobody will look at a block of this heap any more. */
+void spex_heap_unmap(void);
+
 /* Held across a fork. */
 struct spex_lock *spex_heap_lock(void);
 
