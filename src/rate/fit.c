@@ -43,10 +43,12 @@ static double place(const struct spex_rate_known *known) {
     return known->likely * (known->state == SPEX_RATE_SLICED ? HYSTERESIS : 1);
 }
 
+/* Equals keep their order, so that they are not in slices in turn. */
 static int by_cost(const void *a, const void *b) {
-    double one = place(&ordered[*(const uint32_t *)a]);
-    double other = place(&ordered[*(const uint32_t *)b]);
-    return (one > other) - (one < other);
+    uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
+    double one = place(&ordered[first]), other = place(&ordered[second]);
+    int order = (one > other) - (one < other);
+    return order ? order : (first > second) - (first < second);
 }
 
 /* Sets what each costs, and sorts those that are on by it. Returns how many there are. */
