@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "attach/test_functions.h"
+#include "base/ascending.h"
 #include "base/clock.h"
 #include "base/loaded_object.h"
 
@@ -45,13 +46,8 @@ static double cpu_ns(void) {
     return (double)spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static int by_value(const void *a, const void *b) {
-    const double *one = a, *other = b;
-    return (*one > *other) - (*one < *other);
-}
-
 static double median(double *values, size_t count) {
-    qsort(values, count, sizeof(*values), by_value);
+    qsort(values, count, sizeof(*values), spex_ascending);
     return values[count / 2];
 }
 

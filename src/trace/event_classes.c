@@ -116,25 +116,16 @@ static const struct spex_stream_site *site_of(const struct spex_event_classes *c
     return found;
 }
 
-/* As it stands between quotes. */
-static void print_quoted(const char *text, struct spex_growing_text *to) {
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            spex_growing_print(to, "\\");
-        spex_growing_print(to, "%c", *text);
-    }
-}
-
 static void print_name(const struct spex_event_classes *classes,
                        const struct spex_journal_event *event, struct spex_growing_text *to) {
     bool several;
     const struct spex_stream_site *site = site_of(classes, event, &several);
     if (site && site->provider[0]) {
-        print_quoted(site->provider, to);
+        spex_growing_quoted(to, site->provider);
         spex_growing_print(to, ":");
     }
     if (site && site->name[0])
-        print_quoted(site->name, to);
+        spex_growing_quoted(to, site->name);
     else
         spex_growing_print(to, "%d", site ? (int)spex_stream_site_id(site) : (int)event->probe_id);
     if (several)

@@ -63,11 +63,7 @@ static void print_trace(const struct spex_metadata *metadata, struct spex_growin
 
 static void print_text(const char *name, const char *text, struct spex_growing_text *to) {
     spex_growing_print(to, "  %s = \"", name);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            spex_growing_print(to, "\\");
-        spex_growing_print(to, "%c", *text);
-    }
+    spex_growing_quoted(to, text);
     spex_growing_print(to, "\";\n");
 }
 

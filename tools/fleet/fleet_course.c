@@ -37,7 +37,14 @@ static const struct {
                {"cost", "now", "cost"},
                {"overlap", "overlap", "share"}};
 
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), NAMES_BYTES = 256 };
+
+/* ", " and the name of each column. */
+static const char *names_of_columns(char *names) {
+    for (size_t c = 0, length = 0; c < COLUMNS; c++)
+        length += (size_t)snprintf(names + length, NAMES_BYTES - length, ", %s", columns[c].name);
+    return names;
+}
 
 static int out_of_memory(struct spex_error *error) {
     return spex_fail(error, -ENOMEM, "out of memory");
@@ -61,8 +68,12 @@ static int run(struct spex_fleet_store *store, sqlite3_stmt *statement, struct s
 /* What is not known is null. */
 static int write_line(struct spex_fleet_store *store, double time, const json_t *status,
                       struct spex_error *error) {
-    sqlite3_stmt *statement =
-        prepare(store, "INSERT OR REPLACE INTO course VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", error);
+    char sql[512], names[NAMES_BYTES], values[2 * COLUMNS + 1];
+    for (int c = 0; c < COLUMNS; c++)
+        memcpy(values + 2 * (size_t)c, ",?", sizeof(",?"));
+    snprintf(sql, sizeof(sql), "INSERT OR REPLACE INTO course(time, run%s) VALUES(?,?%s)",
+             names_of_columns(names), values);
+    sqlite3_stmt *statement = prepare(store, sql, error);
     if (!statement)
         return -EINVAL;
     sqlite3_bind_double(statement, 1, time);
@@ -161,7 +172,6 @@ static json_t *value_json(sqlite3_stmt *statement, int column) {
     return isfinite(real) ? json_real(real) : json_null();
 }
 
-/* With no name: "time". */
 static int take_line(sqlite3_stmt *statement, json_t *course) {
     int err = json_array_append_new(json_object_get(course, "time"), value_json(statement, 0));
     for (int c = 0; c < COLUMNS && !err; c++)
@@ -207,15 +217,13 @@ static int read_rows(struct spex_fleet_store *store, const char *sql, const doub
 /* Of each part of the time the last line: what stands beside max() is of its row. */
 static int read_course(struct spex_fleet_store *store, const double times[2], json_t *course,
                        struct spex_error *error) {
-    char sql[768], names[256] = "";
-    for (size_t c = 0, length = 0; c < COLUMNS; c++)
-        length += (size_t)snprintf(names + length, sizeof(names) - length, ", %s", columns[c].name);
+    char sql[768], names[NAMES_BYTES];
     snprintf(sql, sizeof(sql),
              "WITH shown AS (SELECT * FROM course WHERE time > ?1 AND time <= ?2), "
              "bounds AS (SELECT min(time) AS low, max(max(time) - min(time), 1) AS width FROM "
              "shown) SELECT max(time)%s FROM shown, bounds "
              "GROUP BY CAST((time - low) / width * %d AS INTEGER) ORDER BY 1",
-             names, LINES_MOST - 1);
+             names_of_columns(names), LINES_MOST - 1);
     return read_rows(store, sql, times, take_line, course, error);
 }
 

@@ -51,4 +51,10 @@ __attribute__((format(printf, 2, 3))) static inline void spex_growing_print(
     va_end(arguments);
 }
 
+/* As it stands between quotes. */
+static inline void spex_growing_quoted(struct spex_growing_text *to, const char *text) {
+    for (; *text; text++)
+        spex_growing_print(to, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+}
+
 #endif

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/ascending.h"
 #include "measure/criterion.h"
 #include "policies/explore/draw.h"
 #include "text/quantity.h"
@@ -125,13 +126,8 @@ static double chance_of(const struct series *series) {
     return (1.0 + as_much) / (1.0 + ORDERS);
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    double one = *(const double *)a, other = *(const double *)b;
-    return (one > other) - (one < other);
-}
-
 static double median_of(double *values, size_t count) {
-    qsort(values, count, sizeof(*values), compare_doubles);
+    qsort(values, count, sizeof(*values), spex_ascending);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascending.h"
 #include "base/student.h"
 
 /* Greatest deviation from the median that is no outlier, in standard deviations. */
@@ -35,16 +36,10 @@ struct series {
     double values[SPEX_STEADY_MOST];
 };
 
-/* Ascending order, for qsort. */
-static int compare_doubles(const void *left, const void *right) {
-    double one = *(const double *)left, other = *(const double *)right;
-    return (one > other) - (one < other);
-}
-
 static double series_median(const double *values, size_t count) {
     double sorted[SPEX_STEADY_MOST];
     memcpy(sorted, values, count * sizeof(*sorted));
-    qsort(sorted, count, sizeof(*sorted), compare_doubles);
+    qsort(sorted, count, sizeof(*sorted), spex_ascending);
     return (sorted[count / 2] + sorted[(count - 1) / 2]) / 2;
 }
 
