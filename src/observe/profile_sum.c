@@ -220,7 +220,6 @@ static void spans_add(struct spex_profile_probe *sum, const struct spex_profile_
     sum->spans_partial |= more->spans_partial;
 }
 
-/* Bounds of what was not counted are added, as they may be off in one direction in all. */
 void spex_profile_probe_add(struct spex_profile_probe *sum, const struct spex_profile_probe *more) {
     sampling_add(sum, more);
     spans_add(sum, more);
@@ -233,8 +232,7 @@ void spex_profile_probe_add(struct spex_profile_probe *sum, const struct spex_pr
     sum->held_seconds += more->held_seconds;
     sum->count += more->count;
     sum->count_variance += more->count_variance;
-    sum->held_count += more->held_count;
-    sum->uncounted += more->uncounted;
+    spex_held_add(sum, more);
     sum->cost_factor = fmaxf(sum->cost_factor, more->cost_factor);
     sum->weight += more->weight;
     sum->weight_squares += more->weight_squares;

@@ -17,9 +17,11 @@ static bool is_told(const struct spex_profile_probe *probe) {
     return probe->uncounted <= probe->held_count;
 }
 
+/* An estimate with a larger margin is none, and no bound. */
 static void set(struct spex_profile_probe *probe, double count, double uncounted) {
-    probe->held_count = count;
-    probe->uncounted = uncounted;
+    bool none = uncounted > count;
+    probe->held_count = none ? 0 : count;
+    probe->uncounted = none ? count + uncounted : uncounted;
 }
 
 /* An estimate is a sum over hold-offs, so that the difference is that of those since then; what
@@ -52,4 +54,20 @@ void spex_held_between(struct spex_profile_probe *probe, const struct spex_profi
     else
         set(probe, first->held_count + part * (probe->held_count - first->held_count),
             fmax(sqrt(part) * probe->uncounted, first->uncounted));
+}
+
+/* What slices tell of it at least. */
+static double least(const struct spex_profile_probe *probe, double executions) {
+    bool bound = probe->uncounted > executions;
+    return bound ? probe->held_count : fmax(probe->held_count - probe->uncounted, 0);
+}
+
+void spex_held_add(struct spex_profile_probe *sum, const struct spex_profile_probe *more) {
+    double counted = sum->count - more->count, above = most(sum) + most(more);
+    double below =
+        least(sum, counted + sum->held_count) + least(more, spex_profile_executions(more));
+    double held = sum->held_count + more->held_count;
+    bool bound = above - held > sum->count + held;
+    sum->held_count = bound ? below : held;
+    sum->uncounted = above - sum->held_count;
 }

@@ -184,8 +184,8 @@ struct spex_profile_probe {
     /* Executions that were looked at: their times in ticks (x), and what probes within them took of
      * that by their calibrated costs (y). */
     struct spex_line_sums nested;
-    /* Executions in held_seconds, as slices of the time tell, or at least so many if `uncounted` is infinite; 0: they do
-     * not. */
+    /* Executions in held_seconds, as slices of the time tell, or at least so many (spex_profile_held_is_bound); 0:
+     * they do not. */
     double held_count;
     /* SPAN: spans that are open, have never ended, and were not recorded for want of room; ENDs
      * without BEGIN; and 1: these are not told, since not each BEGIN made a record. */
@@ -277,9 +277,14 @@ static inline double spex_profile_executions(const struct spex_profile_probe *pr
     return probe->count + probe->held_count;
 }
 
-/* Executions at least; `held_count` is a bound where nothing bounds them from above. */
+/* Whether `held_count` is no estimate, but what slices tell of it at least: far more may have been executed. */
+static inline bool spex_profile_held_is_bound(const struct spex_profile_probe *probe) {
+    return probe->held_count > 0 && probe->uncounted > spex_profile_executions(probe);
+}
+
+/* Executions at least. */
 static inline double spex_profile_executions_least(const struct spex_profile_probe *probe) {
-    return probe->count + (isinf(probe->uncounted) ? probe->held_count : 0);
+    return probe->count + (spex_profile_held_is_bound(probe) ? probe->held_count : 0);
 }
 
 /* Executions a second in the time of which they are told; 0 where there was none. */

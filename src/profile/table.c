@@ -193,11 +193,6 @@ static void add_off(struct sheet *sheet, const struct spex_profile_probe *probe)
         spex_columns_end_row(&sheet->columns);
 }
 
-/* Whether slices tell what it is at least, and no more. */
-static bool is_bound(const struct spex_profile_probe *probe) {
-    return isinf(probe->uncounted) && probe->held_count > 0;
-}
-
 /* Adds what it is at least: what was counted, or what slices tell. */
 static void add_bound(struct sheet *sheet, double least, bool told) {
     char text[TEXT];
@@ -216,7 +211,7 @@ static void add_count(struct sheet *sheet, const struct spex_profile_probe *prob
     if (!counted)
         add_cells(sheet, "-", 1);
     else if (!known)
-        add_bound(sheet, spex_profile_executions_least(probe), is_bound(probe));
+        add_bound(sheet, spex_profile_executions_least(probe), spex_profile_held_is_bound(probe));
     else if (margin > 0)
         add_number(sheet, count, "");
     else
@@ -230,7 +225,7 @@ static void add_count(struct sheet *sheet, const struct spex_profile_probe *prob
 static void add_rate(struct sheet *sheet, const struct spex_profile_probe *probe) {
     if (spex_profile_counted_seconds(probe) <= 0)
         add_cells(sheet, "-", 1);
-    else if (!spex_rate_known(probe) && is_bound(probe))
+    else if (!spex_rate_known(probe) && spex_profile_held_is_bound(probe))
         add_bound(sheet, spex_profile_rate(probe), true);
     else if (!spex_rate_known(probe))
         add_unknown(sheet, "?", NOT_COUNTED);

@@ -397,14 +397,15 @@ struct spex_controller_view spex_controller_look(uint32_t first) {
     };
 }
 
-/* Executions a tick on one CPU: no program executes a probe more often. Where slices do not tell
- * how often a probe was executed, this is all that is known. */
-#define EXECUTIONS_MOST 1.0
+/* Executions a tick on one CPU: an execution is a branch at least, of which a core takes two a cycle, and a
+ * core may run at twice the rate of its time stamp counter. Where slices do not tell how often a probe was
+ * executed, this is all that is known. */
+#define EXECUTIONS_MOST 4.0
 
 struct spex_held_executions spex_controller_held(uint32_t first, double count,
                                                  const struct spex_slices_time *passed) {
     if (!controller.tables)
-        return (struct spex_held_executions){0, -1};
+        return (struct spex_held_executions){0, -1, 0};
     uint32_t by = spex_groups_by(first);
     const struct spex_rate_known *known = &controller.rate.known[by];
     const struct spex_slices *slices = &controller.tables->slices[first];
@@ -417,8 +418,7 @@ struct spex_held_executions spex_controller_held(uint32_t first, double count,
     if (held.margin >= 0 && now.on > 0)
         held.margin += SPEX_UNSEEN_95 * weight * now.held / now.on;
     else if (held.margin < 0)
-        held = (struct spex_held_executions){0, EXECUTIONS_MOST * fmax(controller.rate.cpus, 1) *
-                                                    passed->held};
+        held.margin = EXECUTIONS_MOST * fmax(controller.rate.cpus, 1) * passed->held;
     return held;
 }
 

@@ -111,14 +111,15 @@ struct spex_held_executions spex_slices_estimate(const struct spex_slices *slice
     spex_slices_note(&sums, now, speedup);
     double rest = sums.length * sums.rate;
     if (hold_offs(&sums) < SPEX_HOLD_OFFS_LEAST)
-        return (struct spex_held_executions){0, -1};
+        return (struct spex_held_executions){0, -1, 0};
     double least = sums.after.least + rest * speedup->least,
            likely = sums.after.likely + rest * speedup->likely,
            most = sums.after.most + rest * speedup->most;
     double drift = (sums.before - sums.after.likely) / 4;
     double count = fmax(likely + drift, 0);
     double slower = fmax(most - likely, likely - least);
-    double chance = spex_student_95(freedom(&sums)) * sqrt(executions_variance(&sums));
-    return (struct spex_held_executions){count,
-                                         fmax(chance + 2 * fabs(drift), unseen(&sums)) + slower};
+    double chance =
+        spex_student_95(freedom(&sums)) * sqrt(executions_variance(&sums)) + 2 * fabs(drift);
+    return (struct spex_held_executions){count, fmax(chance, unseen(&sums)) + slower,
+                                         fmax(least + drift - chance, 0)};
 }

@@ -49,9 +49,11 @@ struct spex_slices {
 };
 
 /* An estimate, and how far it may be off: in 95 % of cases less. Negative: there were too few
- * slices to tell, or one hold-off is most of the time. */
+ * slices to tell, or one hold-off is most of the time. `least`: at least so many, in 97.5 % of
+ * cases; it tells more than the margin where the program may be many times as fast while the probe
+ * is off. */
 struct spex_held_executions {
-    double count, margin;
+    double count, margin, least;
 };
 
 /* Notes the times so far. Since the last note the program's threads have used `cpus` CPUs;

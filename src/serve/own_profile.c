@@ -215,15 +215,16 @@ static double uncounted_most(const struct spex_profile_probe *probe, double freq
 }
 
 /* Fills in the executions while the budget held the probe off: by its slices, or else none, which
- * may be far too few. */
+ * may be far too few. Where the margin is larger than the count, slices tell what it is at least. */
 static void held_now(uint32_t index, struct spex_profile_probe *probe,
                      const struct spex_probe_state *state) {
     const struct spex_slices_time passed = {(double)state->on_ticks, (double)state->held_ticks};
     struct spex_held_executions held = spex_controller_held(index, probe->count, &passed);
     if (held.margin < 0)
         return;
-    probe->held_count = held.count;
-    probe->uncounted = held.margin;
+    bool bound = held.margin > probe->count + held.count && held.least > 0;
+    probe->held_count = bound ? held.least : held.count;
+    probe->uncounted = held.count + held.margin - probe->held_count;
 }
 
 /* `index` is the first site of the probe; the figures are of all its sites. Times are 0 while the

@@ -397,18 +397,23 @@ static void what_was_not_counted_is_bounded(void **state) {
         bool by_hand;
         double frequency, count, margin, uncounted, held_count;
         bool asked;
+        double least;
     } cases[] = {
-        {0, 0, false, 100, 5, 1, 0, 0, false},
-        {0, 4, false, 100, 5, 1, 1, 5, true},
-        {0, 4, false, 100, 5, -1, 3 * 4 * 100, 0, true},
-        {0, 4, false, 1, 5, -1, 3 * 4 * 6, 0, true}, /* 60 in 10 s */
-        {0, 4, false, 100, 5, 0, 0, 5, true},
-        {0.5, 4, false, 100, 5, 1, 3 * 4.5 * 100, 0, false},
-        {2, 0, false, 100, 5, 1, 3 * 2 * 100, 0, false},
-        {2, 4, true, 100, 5, 1, 1, 5, true},
-        {2, 4, true, 100, 5, -1, 3 * 4 * 100, 0, true},
-        {2, 0, true, 100, 5, 1, 0, 0, false},
-        {0, 0.25, false, 100, 5, 1, 1, 5, true},
+        {0, 0, false, 100, 5, 1, 0, 0, false, 0},
+        {0, 4, false, 100, 5, 1, 1, 5, true, 0},
+        {0, 4, false, 100, 5, -1, 3 * 4 * 100, 0, true, 0},
+        {0, 4, false, 1, 5, -1, 3 * 4 * 6, 0, true, 0}, /* 60 in 10 s */
+        {0, 4, false, 100, 5, 0, 0, 5, true, 0},
+        {0.5, 4, false, 100, 5, 1, 3 * 4.5 * 100, 0, false, 0},
+        {2, 0, false, 100, 5, 1, 3 * 2 * 100, 0, false, 0},
+        {2, 4, true, 100, 5, 1, 1, 5, true, 0},
+        {2, 4, true, 100, 5, -1, 3 * 4 * 100, 0, true, 0},
+        {2, 0, true, 100, 5, 1, 0, 0, false, 0},
+        {0, 0.25, false, 100, 5, 1, 1, 5, true, 0},
+        /* More than 60 and these: at least so many, and the same at most. */
+        {0, 4, false, 100, 100, 161, 191, 70, true, 70},
+        {0, 4, false, 100, 100, 160, 160, 100, true, 70},
+        {0, 4, false, 100, 100, 161, 161, 100, true, 0},
     };
     (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
@@ -420,7 +425,7 @@ static void what_was_not_counted_is_bounded(void **state) {
             .by_hand = cases[c].by_hand,
         };
         view.frequency_held = cases[c].frequency;
-        held = (struct spex_held_executions){cases[c].count, cases[c].margin};
+        held = (struct spex_held_executions){cases[c].count, cases[c].margin, cases[c].least};
         struct spex_profile_row row = row_now(0);
         if (row.probe.uncounted != cases[c].uncounted ||
             row.probe.held_count != cases[c].held_count || asked_held != cases[c].asked)

@@ -32,7 +32,7 @@ static void differences(void **state) {
         {{0, 0, 0}, {4, 100, 20}, 100, 20}, /* all of it */
         {{1, 20, 12}, {4, 100, 20}, 80, 20 * 0.8660254037844386},
         {{1, 20, 12}, {4, 100, 13}, 80, 13 * 0.8660254037844386},
-        {{3, 90, 3}, {4, 100, 20}, 10, 19.77371993328519},
+        {{3, 90, 3}, {4, 100, 20}, 0, 29.77371993328519},  /* no estimate */
         {{3, 110, 3}, {4, 100, 20}, 0, 19.77371993328519}, /* known better since */
         {{1, 0, 5000}, {4, 100, 20}, 0, 120},              /* it may all be of either time */
         {{1, 0, 30}, {4, 100, 20}, 100, 50},
@@ -95,7 +95,7 @@ static void profile_take(struct run *run) {
     const struct spex_slices_reading now = reading_of(run);
     struct spex_held_executions held = spex_slices_estimate(&run->slices, &now, &no_faster);
     if (held.margin < 0)
-        held = (struct spex_held_executions){0, 1e9 * run->held};
+        held = (struct spex_held_executions){0, 1e9 * run->held, 0};
     run->truths[run->taken] = run->truth;
     run->profiles[run->taken++] = (struct spex_profile_probe){.count = run->counted,
                                                               .held_seconds = run->held,
@@ -166,11 +166,42 @@ static void margins_hold_the_truth(void **state) {
     }
 }
 
+/* What is told of a probe in a process: the truth is within the margin, or is a bound or more. */
+static double draw_told(uint64_t *seed, struct spex_profile_probe *probe) {
+    double held = 100 * random_part(seed), margin = 300 * random_part(seed);
+    *probe = (struct spex_profile_probe){.count = 100 * random_part(seed), .uncounted = margin};
+    bool bound = margin > probe->count + held;
+    if (random_part(seed) < 0.8)
+        probe->held_count = held;
+    double least = bound ? probe->held_count : fmax(probe->held_count - margin, 0);
+    return probe->count + least + (probe->held_count + margin - least) * random_part(seed);
+}
+
+static void sums_hold_the_truth(void **state) {
+    unsigned bounds = 0, estimates = 0;
+    uint64_t seed = 1;
+    (void)state;
+    for (int n = 0; n < 2000; n++) {
+        struct spex_profile_probe sum, more;
+        double truth = draw_told(&seed, &sum) + draw_told(&seed, &more);
+        sum.count += more.count;
+        spex_held_add(&sum, &more);
+        bool bound = spex_profile_held_is_bound(&sum);
+        assert_true(spex_profile_executions_least(&sum) <= truth || !bound);
+        assert_true(truth <= spex_profile_executions(&sum) + sum.uncounted + 1e-9);
+        assert_true(truth >= spex_profile_executions(&sum) - sum.uncounted - 1e-9);
+        bounds += bound;
+        estimates += !bound && sum.held_count > 0;
+    }
+    assert_true(bounds > 100 && estimates > 100);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(differences),
         cmocka_unit_test(moments),
         cmocka_unit_test(margins_hold_the_truth),
+        cmocka_unit_test(sums_hold_the_truth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,16 +62,16 @@ static struct spex_held_executions expected_of(const struct history *history,
     double rest = history->lengths[ended], held_at = rest * history->rates[ended];
     double worth = fmin(square(lengths + rest) / (squares + square(rest)), (double)history->count);
     if (worth < SPEX_HOLD_OFFS_LEAST)
-        return (struct spex_held_executions){0, -1};
+        return (struct spex_held_executions){0, -1, 0};
     double drift = (before - after.likely) / 4;
     double least = after.least + held_at * last->least, most = after.most + held_at * last->most;
     double likely = after.likely + held_at * last->likely;
     double variance = differences / 2 + square(rest) * differences / squares;
-    double chance = spex_student_95(square(lengths) / squares) * sqrt(variance);
+    double chance = spex_student_95(square(lengths) / squares) * sqrt(variance) + 2 * fabs(drift);
     double unseen = (lengths + rest) * highest * fmin(3 / worth, 1);
     return (struct spex_held_executions){fmax(likely + drift, 0),
-                                         fmax(chance + 2 * fabs(drift), unseen) +
-                                             fmax(most - likely, likely - least)};
+                                         fmax(chance, unseen) + fmax(most - likely, likely - least),
+                                         fmax(least + drift - chance, 0)};
 }
 
 /* Some hold-offs follow another without a slice between. */
@@ -107,6 +107,7 @@ static void hold_offs_are_estimated(void **state) {
                 spex_slices_estimate(&history.slices, &history.now, &last);
             expect_near(found.count, expected.count);
             expect_near(found.margin, expected.margin);
+            expect_near(found.least, expected.least);
             known += found.margin >= 0;
             unknown += found.margin < 0;
         }
@@ -135,6 +136,7 @@ static void an_estimate_sees_what_is_not_noted(void **state) {
     struct spex_held_executions expected = expected_of(&history, &speedup);
     expect_near(found.count, expected.count);
     expect_near(found.margin, expected.margin);
+    expect_near(found.least, expected.least);
 
     struct spex_slices fewer = history.slices, none = history.slices;
     later.count = history.now.count - 1; /* which no rate below 0 follows from */
