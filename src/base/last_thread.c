@@ -22,15 +22,20 @@
 #include "base/descriptor.h"
 #include "base/service_thread.h"
 
-/* Nanoseconds between two looks: while the first thread is there, and without it. */
-#define LOOK_NS  1000000000u
-#define AGAIN_NS 50000000u
+/* Nanoseconds between two looks: while the first thread is there; the same where it tells when it leaves; and once it has
+ * left, or is about to. */
+#define LOOK_NS      UINT64_C(1000000000)
+#define LOOK_TOLD_NS UINT64_C(10000000000)
+#define AGAIN_NS     UINT64_C(50000000)
 
 /* The folder of threads has this many links besides one for each thread. */
 enum { FOLDER_LINKS = 2 };
 
 static uint64_t due_ns;
 static bool ending;
+/* Relaxed: who looks too late by these is woken. */
+static bool is_told, is_leaving;
+static void (*wake_lookers)(void);
 
 /* Takes no descriptor, of which the program may have none left. */
 unsigned spex_process_threads(void) {
@@ -132,17 +137,40 @@ static void process_end_once(void) {
     spex_store_relaxed(&ending, false);
 }
 
+static uint64_t look_ns(void) {
+    if (spex_load_relaxed(&is_leaving))
+        return AGAIN_NS;
+    return spex_load_relaxed(&is_told) ? LOOK_TOLD_NS : LOOK_NS;
+}
+
+void spex_last_thread_is_told(bool told) {
+    spex_store_relaxed(&is_told, told);
+    spex_store_relaxed(&is_leaving, false);
+}
+
+void spex_last_thread_leaves(void) {
+    void (*wake)(void) = spex_load_relaxed(&wake_lookers);
+    spex_store_relaxed(&is_leaving, true);
+    spex_store_relaxed(&due_ns, spex_clock_ns(CLOCK_MONOTONIC) + AGAIN_NS);
+    if (wake)
+        wake();
+}
+
+void spex_last_thread_wake_by(void (*wake)(void)) {
+    spex_store_relaxed(&wake_lookers, wake);
+}
+
 uint64_t spex_last_thread_wait_ns(void) {
     uint64_t due = spex_load_relaxed(&due_ns), now = spex_clock_ns(CLOCK_MONOTONIC);
     if (!due)
-        return LOOK_NS;
+        return look_ns();
     return due > now ? due - now : 0;
 }
 
 /* Two threads that look at once do no harm. */
 void spex_last_thread_look(void) {
     bool left = first_thread_has_left();
-    spex_store_relaxed(&due_ns, spex_clock_ns(CLOCK_MONOTONIC) + (left ? AGAIN_NS : LOOK_NS));
+    spex_store_relaxed(&due_ns, spex_clock_ns(CLOCK_MONOTONIC) + (left ? AGAIN_NS : look_ns()));
     if (left && only_ours_are_left())
         process_end_once();
 }

@@ -278,10 +278,24 @@ void spex_threads_end_hook(void (*hook)(void)) {
     spex_store_relaxed(&thread_end_hook, hook);
 }
 
+/* The value of the key of a first thread that has no state yet: its end is to be told. */
+static char first_thread;
+
+static bool is_first_thread(void) {
+    return gettid() == getpid();
+}
+
+/* Nobody else could: a library may be loaded by another thread, and a child begins with the one that forked. */
+static void first_thread_note(void) {
+    if (thread_key.error || !is_first_thread())
+        return;
+    if (!pthread_getspecific(thread_key.at_exit))
+        spex_last_thread_is_told(pthread_setspecific(thread_key.at_exit, &first_thread) == 0);
+}
+
 /* Gives the state of a thread back. The thread's other destructors may still make records: it then
  * gets a state again, which the next round of destructors gives back (ENDS_MAX). */
-static void thread_end(void *state) {
-    struct spex_thread *thread = state;
+static void state_end(struct spex_thread *thread) {
     thread_ends++;
     spex_executed = spex_none_executed;
     spex_counters_close(&thread->counters);
@@ -292,11 +306,19 @@ static void thread_end(void *state) {
     state_leave(thread);
 }
 
+static void thread_end(void *state) {
+    if (state != &first_thread)
+        state_end(state);
+    if (is_first_thread())
+        spex_last_thread_leaves();
+}
+
 /* Makes the key at load time, so that its number is low. The C library has memory for the first few
  * keys in every thread, and allocates for the others, which a probe must not. Before the program's
  * own constructors, of which one may start spex. */
 __attribute__((constructor(SPEX_CONSTRUCTOR_FIRST))) static void key_create(void) {
     thread_key.error = pthread_key_create(&thread_key.at_exit, thread_end);
+    first_thread_note();
 }
 
 /* The kernel's id of this thread, by its CPU clock, whose number libc knows without a system call
@@ -542,6 +564,7 @@ SPEX_COLD void spex_threads_fork_child(void) {
     spex_executed = spex_none_executed;
     if (thread_pool.ready)
         pthread_setspecific(thread_key.at_exit, NULL);
+    first_thread_note();
 }
 
 static void piece_unmap(void *memory, size_t bytes) {

@@ -59,8 +59,8 @@ struct spex_profile_process {
     uint64_t loaded_ns;
     /* The budget, as a share of the program's CPU time; 0: none. */
     double budget;
-    /* CPU time of the program while the budget held, without spex's own threads, and the estimate of
-     * what probes and these threads took. */
+    /* CPU time of the program while the budget held, without spex's own threads, taken as 1 % of a CPU
+     * at least; and the estimate of what probes and these threads took. */
     double budget_seconds;
     double budget_spent;
     /* The policy that divides the budget; empty: not known. */

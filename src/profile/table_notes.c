@@ -151,6 +151,11 @@ static void print_nested(FILE *file, const struct spex_profile *profile,
                 spex_probe_type_name(row->probe.probe_type), taken, margin);
 }
 
+/* Whether the budget is a share of more than what the program has used. */
+static bool waits_mostly(const struct spex_profile_process *process) {
+    return process->budget_seconds > 1.1 * process->program_seconds;
+}
+
 /* Prints the budget, and the controller's estimate of what was used. Two shares that are printed alike
  * are not told as exceeded. */
 static void print_budget(FILE *file, const struct spex_profile *profile) {
@@ -159,8 +164,8 @@ static void print_budget(FILE *file, const struct spex_profile *profile) {
     char budget[32], used_text[32];
     spex_percent_text(process->budget, 4, budget, sizeof(budget));
     spex_percent_text(used, 2, used_text, sizeof(used_text));
-    fprintf(file, "budget: %s of the program's CPU time; as believed, %s was used%s\n", budget,
-            used_text,
+    fprintf(file, "budget: %s of the program's CPU time%s; as believed, %s was used%s\n", budget,
+            waits_mostly(process) ? " (1 % of a CPU at least)" : "", used_text,
             used > process->budget && strcmp(used_text, budget) != 0 ? ": exceeded" : "");
 }
 

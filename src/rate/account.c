@@ -8,7 +8,8 @@
 #define SAVED_SECONDS 0.4
 #define OWED_SECONDS  5.0
 
-/* A program that does nothing is taken to do a little, so that there is something to divide by. */
+/* A program that waits most of the time is taken to use so many: to look at it once in a while costs more than a
+ * part of what it does. */
 #define CPUS_LEAST 0.01
 
 /* The number of CPUs is a mean over about so many seconds. */
@@ -35,9 +36,10 @@
  * again. */
 #define ONE_SIDED_99 2.33
 
-/* What steps may take of the budget, but there is one a second. */
+/* What steps may take of the budget, but there is one in so many seconds: the budget is the program's CPU time, and a
+ * program that waits most of the time has hardly any. */
 #define STEPS_SHARE       0.1
-#define STEP_SECONDS_MOST 1.0
+#define STEP_SECONDS_MOST 10.0
 
 double spex_rate_between(const struct spex_rate *rate, const struct spex_rate_room *room,
                          double seconds) {
@@ -207,8 +209,9 @@ void spex_rate_account(struct spex_rate *rate, const struct spex_rate_in *in) {
     }
     if (seconds > 0)
         rate->cpus += (used / seconds - rate->cpus) * (1 - exp(-seconds / CPUS_SECONDS));
-    double budget = spex_rate_budget(rate, in->share);
-    rate->tokens += in->share * used - spent - repay(rate, in->share * used);
+    double budget = spex_rate_budget(rate, in->share), worked = fmax(used, CPUS_LEAST * seconds);
+    rate->worked += worked;
+    rate->tokens += in->share * worked - spent - repay(rate, in->share * worked);
     rate->began = rate->began > 0 ? rate->began : in->now;
     if (in->now - rate->began < SPEX_RATE_STEP_SECONDS)
         lend(rate, OWED_SECONDS * budget);

@@ -68,8 +68,6 @@ static struct {
     struct spex_rate rate;
     struct spex_snapshot snapshot;
     struct spex_rate_out out;
-    /* CPU time of the program when it began, and when accounts began. */
-    double began_used;
     struct spex_rate_alarms alarms;
     /* What has been charged since the last step. */
     double charged;
@@ -146,7 +144,7 @@ static void clocks_begin(void) {
     const struct spex_rate_in *in = &controller.snapshot.in;
     spex_snapshot_read_clocks(&controller.snapshot);
     controller.rate.now = in->now;
-    controller.rate.used = controller.began_used = in->used;
+    controller.rate.used = in->used;
     controller.rate.own = in->own;
 }
 
@@ -373,7 +371,7 @@ uint64_t spex_controller_due_ns(void) {
         return UINT64_MAX;
     double due = fmin(controller.out.due, selected_due());
     double left = due - (double)spex_clock_ns(CLOCK_MONOTONIC) / 1e9;
-    return (uint64_t)(fmin(fmax(left, 0), 1) * 1e9) + 1;
+    return (uint64_t)(fmin(fmax(left, 0), 1e9) * 1e9) + 1;
 }
 
 /* Whether a slice is to begin, or another selection waits for its decision: no site may be on. */
@@ -426,7 +424,7 @@ struct spex_controller_totals spex_controller_totals(void) {
     return (struct spex_controller_totals){
         .policy = works() ? controller.snapshot.in.policy->name : NULL,
         .share = works() ? controller.snapshot.in.share : 0,
-        .seconds = controller.rate.used - controller.began_used,
+        .seconds = controller.rate.worked,
         .spent = controller.rate.spent + controller.charged,
     };
 }

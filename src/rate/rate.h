@@ -169,6 +169,8 @@ enum { SPEX_RATE_STEPS_KEPT = 5 };
 
 struct spex_rate {
     double now, used, own, records;
+    /* What the budget is a share of, so far: `used`, but at least 1 % of a CPU. */
+    double worked;
     /* Unspent budget; below 0: owed. */
     double tokens;
     /* When accounts began, and what the first moments have cost that is not paid back yet. */

@@ -96,12 +96,20 @@ static void door_reopen(struct spex_control *c) {
     }
 }
 
+uint64_t spex_clients_look_ns(const struct spex_control *c, uint64_t now) {
+    uint64_t part = now > c->opened_ns ? (now - c->opened_ns) / SPEX_CONTROL_LOOK_PART : 0;
+    part = part < SPEX_CONTROL_LOOK_MOST_NS ? part : SPEX_CONTROL_LOOK_MOST_NS;
+    return part > SPEX_CONTROL_LOOK_NS ? part : SPEX_CONTROL_LOOK_NS;
+}
+
 void spex_clients_look_after_door(struct spex_control *c, uint64_t now) {
     if (!c->wants_door || now < c->look_ns)
         return;
-    c->look_ns = now + SPEX_CONTROL_LOOK_NS;
-    if (!c->has_door || !spex_listening_socket_is_there(&c->door))
+    if (!c->has_door || !spex_listening_socket_is_there(&c->door)) {
+        c->opened_ns = now;
         door_reopen(c);
+    }
+    c->look_ns = now + spex_clients_look_ns(c, now);
 }
 
 /* Accepts one connection. False: no more are accepted for now. Where subscribers have all places,

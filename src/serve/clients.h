@@ -19,8 +19,11 @@ enum { SPEX_CONTROL_CONNECTIONS = 16 };
 #define SPEX_CONTROL_REST_NS 50000000ull
 
 /* Longest sleep of the thread: the program may have closed the thread's descriptors and reused
- * their numbers, which a sleeping poll does not notice. */
-#define SPEX_CONTROL_LOOK_NS 1000000000ull
+ * their numbers, which a sleeping poll does not notice. It does so most likely when it begins, so the sleep is a part of
+ * the time since then, or since they were found closed. */
+#define SPEX_CONTROL_LOOK_NS      1000000000ull
+#define SPEX_CONTROL_LOOK_MOST_NS 5000000000ull
+#define SPEX_CONTROL_LOOK_PART    10
 
 /* The state of the control thread. */
 struct spex_control {
@@ -35,6 +38,8 @@ struct spex_control {
     bool has_door;
     /* When the listening socket is checked next. */
     uint64_t look_ns;
+    /* When the thread began, or descriptors were last found closed. */
+    uint64_t opened_ns;
     /* No connection is accepted before this time. */
     uint64_t rest_ns;
     /* SPEX_CONTROL's directory, or NULL. Owned. */
@@ -81,7 +86,10 @@ void spex_clients_drop(struct spex_control *control, struct spex_connection *con
 /* Accepts waiting connections. */
 void spex_clients_let_in(struct spex_control *control, uint64_t now);
 
-/* Checks, every SPEX_CONTROL_LOOK_NS, that the socket is still there, and opens another if not. */
+/* The thread's longest sleep, at `now`. */
+uint64_t spex_clients_look_ns(const struct spex_control *control, uint64_t now);
+
+/* Checks now and then that the socket is still there, and opens another if not. */
 void spex_clients_look_after_door(struct spex_control *control, uint64_t now);
 
 /* How long a client that this process did not call may be quiet, in ns. */

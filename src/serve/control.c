@@ -58,7 +58,7 @@ static void wake_close(struct spex_control *c) {
 }
 
 /* Wakes the thread. Where there are no sockets, or the program has closed them, the thread notices
- * within SPEX_CONTROL_LOOK_NS. */
+ * within SPEX_CONTROL_LOOK_MOST_NS. */
 static void control_wake(const struct spex_control *c) {
     if (spex_descriptor_is_ours(&c->waking))
         send(c->waking.number, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -71,6 +71,7 @@ static void wake_answer(struct spex_control *c) {
     if (!spex_descriptor_is_ours(&c->woken) || !spex_descriptor_is_ours(&c->waking)) {
         wake_close(c);
         wake_open(c);
+        c->opened_ns = spex_clock_ns(CLOCK_MONOTONIC);
         return;
     }
     while (recv(c->woken.number, nothing, sizeof(nothing), MSG_DONTWAIT) > 0)
@@ -230,7 +231,8 @@ static int thread_start(struct spex_control *c) {
         return err;
     c->stopping = c->orphaned = false;
     c->rest_ns = 0;
-    c->look_ns = spex_clock_ns(CLOCK_MONOTONIC) + SPEX_CONTROL_LOOK_NS;
+    c->opened_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    c->look_ns = c->opened_ns + SPEX_CONTROL_LOOK_NS;
     c->allowance_ns = SPEX_CONTROL_WAIT_ALLOWANCE_NS;
     spex_control_wait_prepare(&first_wait, c, spex_clock_ns(CLOCK_MONOTONIC));
     err = spex_service_thread_start(&c->thread, "spex-control", SPEX_SERVICE_STACK, control_run, c);
@@ -295,6 +297,14 @@ int spex_control_wake(void) {
     int err = control && control->has_door && !control->running ? thread_start(control) : 0;
     spex_lock_give(&control_lock);
     return err;
+}
+
+void spex_control_nudge(void) {
+    if (!spex_lock_take_unless_mine(&control_lock))
+        return;
+    if (control && control->running)
+        control_wake(control);
+    spex_lock_give(&control_lock);
 }
 
 static bool is_called(const struct spex_control *c) {

@@ -61,6 +61,9 @@ int spex_control_start_dormant(const struct spex_control_requests *requests, con
  * wait. */
 int spex_control_wake(void);
 
+/* Wakes the thread where there is one, so that it looks after what is due. */
+void spex_control_nudge(void);
+
 /* Starts the thread where somebody has called. Does not wait. 1: it runs; 0; or a negative errno
  * value. */
 int spex_control_poll(void);

@@ -40,7 +40,7 @@ static void make_sooner(uint64_t *when, uint64_t other) {
 
 /* The next time at which something is due though no descriptor is ready. */
 static uint64_t next_time(const struct spex_control *c, uint64_t now) {
-    uint64_t when = now + SPEX_CONTROL_LOOK_NS;
+    uint64_t when = now + spex_clients_look_ns(c, now);
     make_sooner(&when, now + spex_last_thread_wait_ns());
     if (c->allowance_ns < 0)
         return now + (uint64_t)-c->allowance_ns * CPU_SHARE;

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/grown.h"
+#include "base/last_thread.h"
 #include "base/memory/memory.h"
 #include "base/process.h"
 #include "base/service_thread.h"
@@ -28,7 +29,9 @@
 #include "probe/threads.h"
 #include "rate/controller.h"
 #include "rate/occupancy_sampler.h"
+#include "ring/doorbell.h"
 #include "ring/rings.h"
+#include "serve/control.h"
 #include "site/provider.h"
 #include "site/registry.h"
 #include "site/selection/selection.h"
@@ -136,6 +139,12 @@ static bool is_started(bool follows, int *err) {
 /* `started` is set before the selection, whose failure is undone by a whole stop. `begin`: the CPU
  * time of this thread when the start began. *unused is the settings' object, and stays so where
  * another thread has started spex since they were read; then it is as of stop_locked. */
+/* The first thread is about to leave. */
+static void lookers_wake(void) {
+    spex_doorbell_ring();
+    spex_control_nudge();
+}
+
 static int start_locked(const struct spex_settings *settings, uint64_t begin, bool follows,
                         struct spex_shared_object *unused) {
     int err;
@@ -149,6 +158,7 @@ static int start_locked(const struct spex_settings *settings, uint64_t begin, bo
     err = err ? err : fork_handlers_install();
     err = err ? err : functions_make();
     spex_life.out_given_up = false;
+    spex_last_thread_wake_by(lookers_wake);
     if (!err)
         spex_life_control_start();
     spex_life.started = true;

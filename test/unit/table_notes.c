@@ -39,7 +39,8 @@ static void what_was_used_of_a_budget(void **state) {
     expect("probe  type  1 in  count  per s  value  total  mean  p50  p90  p99  p99.9  max  lost  "
            "off\n"
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
-           "budget: 1 % of the program's CPU time; as believed, 0.5 % was used\n"
+           "budget: 1 % of the program's CPU time (1 % of a CPU at least); as believed, 0.5 % was "
+           "used\n"
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
            "budget: 20 ms used, including spex's own threads, of 4 s\n");
 }
