@@ -69,11 +69,28 @@ static void say_more(const struct spex_attachment *attachment, const struct lack
     say(line);
 }
 
+/* Another way to count it, which costs next to nothing. */
+static void say_slots(const struct spex_attachment *attachment, size_t f,
+                      void (*say)(const char *line)) {
+    const struct spex_process_function *function = &attachment->functions.items[f];
+    double cost = spex_hit_cost_ns(&attachment->costs.of[SPEX_HIT_SLOT][SPEX_SITE_COUNTS]);
+    char line[384];
+    if (function->timed || function->arguments.count || function->site_count || *function->rung ||
+        cost <= 0)
+        return;
+    snprintf(line, sizeof(line),
+             "%.60s: func:%.60s:slots would count its calls from other objects, for %.2g ns each",
+             function->name, function->name, cost);
+    say(line);
+}
+
 void spex_attached_advise(const struct spex_attachment *attachment, void (*say)(const char *line)) {
     struct lacking lacking = find_lacking(attachment);
     char line[384], names[96];
-    if (lacking.more)
+    if (lacking.more) {
         say_more(attachment, &lacking, say);
+        say_slots(attachment, lacking.worst, say);
+    }
     if (!lacking.never)
         return;
     name(attachment, lacking.unbounded, lacking.never, names, sizeof(names));
@@ -83,4 +100,5 @@ void spex_attached_advise(const struct spex_attachment *attachment, void (*say)(
         "bound",
         names);
     say(line);
+    say_slots(attachment, lacking.unbounded, say);
 }

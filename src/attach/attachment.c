@@ -52,6 +52,21 @@ static void refuse(struct spex_attachment *attachment, size_t f, const char *why
                  (int)sizeof(function->refused) - 1, why);
 }
 
+/* Where that is not possible, breakpoints count. */
+static void reach_slots(struct spex_attachment *attachment, size_t site,
+                        struct spex_process_function *function) {
+    char line[384];
+    struct spex_error error = {.text = "there are none of this kind"};
+    const struct spex_kind_of_site *kind = attachment->options.kind;
+    if (function->imports &&
+        (!kind->reach || kind->reach(attachment->sites, site, function->imports, &error) != 0))
+        spex_process_function_leave_slots(function, error.text);
+    if (!*function->rung)
+        return;
+    snprintf(line, sizeof(line), "%.100s: %s", function->name, function->rung);
+    attachment->options.say(line);
+}
+
 /* Gives a new function its sites. */
 static void add_function(struct spex_attachment *attachment, size_t f) {
     struct spex_process_function *function = &attachment->functions.items[f];
@@ -71,6 +86,7 @@ static void add_function(struct spex_attachment *attachment, size_t f) {
         refuse(attachment, f, "there are too many breakpoints");
         return;
     }
+    reach_slots(attachment, one->site, function);
     for (unsigned s = 0; s < one->sites; s++)
         attachment->site_functions[attachment->site_count++] = (uint32_t)f;
     set_cost(attachment, f);
@@ -104,14 +120,23 @@ static int open_sites(struct spex_attachment *attachment, struct spex_error *err
     pid_t thread = attachment->program->thread;
     allow_descriptors();
     int err = spex_hit_costs_measure(kind, &attachment->costs, error);
+    if (err && spex_function_choices_are_slots(attachment->choices))
+        err = 0;
     return err ? err : kind->open(&attachment->sites, SPEX_SITES_MAX, thread, error);
 }
 
 /* What an earlier command has left in the program, as it was killed. */
 static void clean(const struct spex_attachment *attachment) {
     char line[160];
-    size_t removed =
-        spex_leftovers_remove(attachment->program, attachment->options.kind, attachment->sites);
+    const struct spex_kind_of_site *kind = attachment->options.kind;
+    size_t slots = kind->clean ? kind->clean(attachment->sites) : 0;
+    if (slots) {
+        snprintf(line, sizeof(line),
+                 "put back %zu slot%s that a command which was killed has left in the program",
+                 slots, slots == 1 ? "" : "s");
+        attachment->options.say(line);
+    }
+    size_t removed = spex_leftovers_remove(attachment->program, kind, attachment->sites);
     if (!removed)
         return;
     snprintf(line, sizeof(line),

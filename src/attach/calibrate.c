@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/slots/stub.h"
 #include "attach/test_functions.h"
 #include "base/ascending.h"
 #include "base/clock.h"
@@ -22,6 +23,7 @@ enum {
     ROUNDS = 25,
     COLDEST_ROUNDS = 5,
     CALLS = 40,
+    STUB_CALLS = 2000,
     LINE = 64,
     CACHE_BYTES = 1 << 15,
     SECOND_BYTES = 1 << 20
@@ -168,8 +170,39 @@ static int measure_switching(const struct measuring *measuring) {
     return err;
 }
 
+/* What a call takes behind a write to so much memory in turn, for which the stub's addition waits. */
+static double written_ns(const struct measuring *measuring, void (*call)(void), size_t bytes) {
+    double rounds[ROUNDS];
+    for (int r = 0; r < ROUNDS; r++) {
+        double begin = cpu_ns();
+        for (size_t c = 0, at = 0; c < STUB_CALLS; c++) {
+            measuring->memory[at]++;
+            at = at + LINE < bytes ? at + LINE : 0;
+            call();
+        }
+        rounds[r] = (cpu_ns() - begin) / STUB_CALLS;
+    }
+    return median(rounds, ROUNDS);
+}
+
+/* What is less than a nanosecond is not told apart. */
+static void measure_stub(const struct measuring *measuring) {
+    void (*function)(void) = spex_test_function_of(SPEX_HIT_STEPPED, SPEX_SITE_COUNTS).call;
+    void (*stub)(void) = spex_stub_here(function);
+    const size_t bytes[] = {LINE, measuring->memory_bytes, measuring->second_bytes};
+    struct spex_hit_cost *cost = &measuring->costs->of[SPEX_HIT_SLOT][SPEX_SITE_COUNTS];
+    double *costs[] = {&cost->least, &cost->most, &cost->coldest}, before = 1;
+    for (unsigned b = 0; stub && b < 3; b++) {
+        *costs[b] =
+            fmax(written_ns(measuring, stub, bytes[b]) - written_ns(measuring, function, bytes[b]),
+                 before);
+        before = *costs[b];
+    }
+}
+
 /* A processor without a function for a kind of hit has no such hits. */
 static int measure_all(const struct measuring *measuring) {
+    measure_stub(measuring);
     int err = measure_switching(measuring);
     for (int h = 0; !err && h < SPEX_HITS; h++) {
         if (!spex_test_function_of((enum spex_hit)h, SPEX_SITE_COUNTS).call)

@@ -30,7 +30,7 @@ static inline double spex_hit_cost_ns(const struct spex_hit_cost *cost) {
 }
 
 /* Takes some tenths of a second. 0 or a negative errno value: this user may use no uprobes, or this kernel
- * has none. */
+ * has none. Then there are the costs of calls through slots alone. */
 int spex_hit_costs_measure(const struct spex_kind_of_site *kind, struct spex_hit_costs *costs,
                            struct spex_error *error);
 

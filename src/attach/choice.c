@@ -12,18 +12,19 @@
 
 #define EXPECTED                                                                                   \
     "expected func:NAME, func:OBJECT:NAME or func:OBJECT+0xADDRESS, with arguments such as "       \
-    "(_,_,n), and :cnt or :lat, behind it, or usdt:PROVIDER:NAME"
+    "(_,_,n), and :cnt, :lat or :slots, behind it, or usdt:PROVIDER:NAME"
 
 static int fail_syntax(const char *text, const char *why, struct spex_error *error) {
     return spex_fail(error, -EINVAL, "\"%s\": %s; %s", text, why, EXPECTED);
 }
 
-/* Takes ":cnt" or ":lat" off the end. */
-static void take_type(char *text, bool *timed) {
+/* Takes ":cnt", ":lat" or ":slots" off the end. */
+static void take_type(char *text, struct spex_function_choice *choice) {
     const char *arguments = strrchr(text, ')');
     char *colon = strrchr(arguments ? arguments : text, ':');
-    *timed = colon && strcmp(colon, ":lat") == 0;
-    if (*timed || (colon && strcmp(colon, ":cnt") == 0))
+    choice->timed = colon && strcmp(colon, ":lat") == 0;
+    choice->slots = colon && strcmp(colon, ":slots") == 0;
+    if (choice->timed || choice->slots || (colon && strcmp(colon, ":cnt") == 0))
         *colon = '\0';
 }
 
@@ -93,17 +94,23 @@ static int take_choice(char *text, struct spex_function_choice *choice, struct s
     choice->probe = strncmp(text, PROBE_PREFIX, strlen(PROBE_PREFIX)) == 0;
     if (!choice->probe && strncmp(text, PREFIX, strlen(PREFIX)) != 0)
         return fail_syntax(text, "it does not begin with " PREFIX " or " PROBE_PREFIX, error);
-    take_type(text + strlen(PREFIX), &choice->timed);
+    take_type(text + strlen(PREFIX), choice);
     int err = take_arguments(text, choice, error);
     if (err)
         return err;
+    if (choice->slots && (choice->probe || choice->arguments.count))
+        return fail_syntax(text, "calls through slots are those of a function, without arguments",
+                           error);
     choice->text = strdup(text);
     if (!choice->text)
         return spex_fail(error, -ENOMEM, "out of memory");
     const char *what = text + strlen(PREFIX);
     if (choice->probe)
         return take_probe(what, choice, error);
-    if (take_address(what, choice))
+    bool address = take_address(what, choice);
+    if (address && choice->slots)
+        return fail_syntax(choice->text, "an address has no slots", error);
+    if (address)
         return choice->object ? 0 : spex_fail(error, -ENOMEM, "out of memory");
     return take_name(what, choice->text, choice, error);
 }
@@ -152,6 +159,13 @@ void spex_function_choices_free(struct spex_function_choices *choices) {
     }
     free(choices->items);
     *choices = (struct spex_function_choices){.items = NULL};
+}
+
+bool spex_function_choices_are_slots(const struct spex_function_choices *choices) {
+    for (size_t c = 0; c < choices->count; c++)
+        if (!choices->items[c].slots)
+            return false;
+    return choices->count > 0;
 }
 
 static const char *last_part(const char *path) {

@@ -49,6 +49,7 @@ struct spex_instruction_site {
 };
 
 struct spex_sites;
+struct spex_imports;
 
 struct spex_kind_of_site {
     const char *name;
@@ -57,6 +58,11 @@ struct spex_kind_of_site {
      * on. */
     int (*open)(struct spex_sites **sites, size_t count, pid_t thread, struct spex_error *error);
     void (*close)(struct spex_sites *sites);
+    /* NULL, or puts back slots that commands which were killed have left. Returns how many. */
+    size_t (*clean)(struct spex_sites *sites);
+    /* NULL, or has a site count calls through slots from now on. `imports` is copied. 0 or a negative errno value: it cannot. */
+    int (*reach)(struct spex_sites *sites, size_t number, const struct spex_imports *imports,
+                 struct spex_error *error);
     /* Switches on sites of one file, numbered from `first` on. They count in all of the process's threads,
      * also those that begin later, and nowhere else. It may wait for some hundredths of a second, and the
      * sites are on from the end of that. 0 or a negative errno value; then all are off. */
@@ -85,5 +91,8 @@ struct spex_kind_of_site {
 
 /* By breakpoints of the kernel. */
 extern const struct spex_kind_of_site spex_uprobes;
+
+/* The same, but for sites that are reached through slots. */
+extern const struct spex_kind_of_site spex_slots;
 
 #endif

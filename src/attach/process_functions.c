@@ -69,6 +69,7 @@ static void take(struct spex_finding *finding, size_t index,
     struct spex_process_function *same = same_address(finding, symbol->address, from);
     if (same) {
         same->timed |= choice->timed;
+        same->slots &= choice->slots;
         if (choice->arguments.count && !same->site_count) {
             same->arguments = choice->arguments;
             place(finding, same, index);
@@ -81,6 +82,8 @@ static void take(struct spex_finding *finding, size_t index,
     if (!function)
         return;
     function->timed = choice->timed;
+    function->slots = choice->slots;
+    function->in_process = symbol->address + finding->to_address;
     function->choice = (size_t)(choice - finding->choices->items);
     function->arguments = choice->arguments;
     place(finding, function, index);
@@ -275,14 +278,21 @@ int spex_process_functions_find(struct spex_process_functions *functions,
         functions->matches = calloc(choices->count + 1, sizeof(*functions->matches));
     if (!functions->matches)
         return spex_finding_out_of_memory(&finding);
+    size_t before = functions->count;
     int err = spex_mapped_objects_visit(program->thread, take_file, &finding, error);
-    return finding.err ? finding.err : err;
+    err = finding.err ? finding.err : err;
+    if (!err)
+        spex_process_functions_find_slots(functions, before, program);
+    return err;
 }
 
 static void free_function(const struct spex_process_function *function) {
     free(function->name);
     free(function->object);
     free(function->sites);
+    if (function->imports)
+        spex_imports_free(function->imports);
+    free(function->imports);
 }
 
 void spex_process_functions_leave_out(struct spex_process_functions *functions, size_t from,

@@ -12,6 +12,7 @@
 #include "attach/code/placement.h"
 #include "attach/kind.h"
 #include "attach/program.h"
+#include "attach/slots/imports.h"
 
 /* Of a process at most. */
 enum { SPEX_FUNCTIONS_MAX = 1000 };
@@ -25,8 +26,8 @@ struct spex_process_probe_site {
 struct spex_process_function {
     /* Printable; that of a probe is PROVIDER:NAME. The object is the last part of its file's path. */
     char *name, *object;
-    /* As the object is linked. */
-    uint64_t address;
+    /* As the object is linked; and, of a function with slots, in the process. */
+    uint64_t address, in_process;
     /* The file, which stays open; and the place in it of an address of the object, if added to that. */
     int fd;
     uint64_t to_offset;
@@ -40,6 +41,11 @@ struct spex_process_function {
     struct spex_arguments arguments;
     /* Other functions at the same address. */
     unsigned aliases;
+    /* Calls through slots are wanted. NULL: they are not, or there are none, so that breakpoints count; and what is to be
+     * said of that. */
+    bool slots;
+    struct spex_imports *imports;
+    char rung[256];
     struct spex_placement placement;
     /* Why it is not looked at; "": it can be. */
     char refused[160];
@@ -87,6 +93,11 @@ int spex_process_functions_find(struct spex_process_functions *functions,
                                 const struct spex_program *program,
                                 const struct spex_function_search *search,
                                 struct spex_error *error);
+/* Finds the slots of functions from a number on of which they are wanted; and gives one's up, for this reason. */
+void spex_process_functions_find_slots(struct spex_process_functions *functions, size_t from,
+                                       const struct spex_program *program);
+void spex_process_function_leave_slots(struct spex_process_function *function, const char *why);
+
 void spex_process_functions_free(struct spex_process_functions *functions);
 
 /* Leaves out functions from a number on for which there is true. */

@@ -232,6 +232,10 @@ void spex_attachment_tell(const struct spex_attachment *attachment, void (*say)(
                      function->refused);
             say(line);
         }
+        if (*function->rung) {
+            snprintf(line, sizeof(line), "%.200s: %s", function->name, function->rung);
+            say(line);
+        }
         if (spex_attached_is_timed(&attachment->of[f]))
             tell_unpaired(attachment, f, say);
     }

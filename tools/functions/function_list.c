@@ -46,14 +46,17 @@ static void add_row(struct spex_columns *columns, const struct spex_process_func
     char text[32];
     spex_columns_add(columns, "%s", function->name);
     spex_columns_add(columns, "%s", function->object);
-    spex_columns_add(columns, "%s", refused ? "-" : spex_uprobes.name);
+    spex_columns_add(columns, "%s", refused ? "-" : spex_function_site(function));
     if (refused)
         spex_columns_add(columns, "-");
     else
         add_instruction(columns, function);
     spex_columns_add(columns, "%s",
                      refused ? "-" : spex_quantity_digits(cost, 2, false, "s", text, sizeof(text)));
-    spex_columns_add(columns, "%s", refused ? function->refused : function->placement.why);
+    spex_columns_add(columns, "%s",
+                     refused           ? function->refused
+                     : *function->rung ? function->rung
+                                       : function->placement.why);
 }
 
 static int print_table(const struct listing *listing) {
@@ -93,7 +96,8 @@ static int collect(struct listing *listing, pid_t process) {
     const struct spex_function_search search =
         spex_wanted_search_of(&listing->wanted, &listing->choices);
     if (spex_program_open(process, &listing->program, &error) != 0 ||
-        spex_hit_costs_measure(&spex_uprobes, &listing->costs, &error) != 0 ||
+        (spex_hit_costs_measure(&spex_slots, &listing->costs, &error) != 0 &&
+         !spex_function_choices_are_slots(&listing->choices)) ||
         spex_process_functions_find(&listing->functions, &listing->choices, &listing->program,
                                     &search, &error) != 0)
         return spex_complain(SPEX_EXIT_FAILED, "probes: %s", error.text);

@@ -94,18 +94,23 @@ bool spex_wanted_search_complain(const struct spex_wanted_search *wanted,
     return without == wanted->choices->count;
 }
 
+const char *spex_function_site(const struct spex_process_function *function) {
+    return function->imports ? spex_slots.name : spex_uprobes.name;
+}
+
 static json_t *function_json(const struct spex_process_function *function,
                              const struct spex_hit_costs *costs) {
     const struct spex_placement *placement = &function->placement;
     const struct spex_place *entry = spex_process_function_entry(function);
     bool refused = *function->refused != '\0';
     return json_pack(
-        "{s:o, s:s, s:I, s:o, s:I, s:s, s:s?, s:s?, s:o, s:o, s:s?, s:s?}", "name",
+        "{s:o, s:s, s:I, s:o, s:I, s:s, s:s?, s:s?, s:s?, s:o, s:o, s:s?, s:s?}", "name",
         spex_text_json(function->name), "kind", function->site_count ? "usdt" : "function",
         "places", (json_int_t)(function->site_count ? function->site_count : 1), "object",
         spex_text_json(function->object), "address", (json_int_t)function->address, "site",
-        spex_uprobes.name, "instruction", refused ? NULL : spex_hit_name(entry->hit), "why",
-        refused || !placement->why || !*placement->why ? NULL : placement->why, "into",
+        spex_function_site(function), "instruction", refused ? NULL : spex_hit_name(entry->hit),
+        "why", refused || !placement->why || !*placement->why ? NULL : placement->why, "counted",
+        refused || !*function->rung ? NULL : function->rung, "into",
         json_integer((json_int_t)(entry->address - function->address)), "cost_ns",
         refused ? json_null() : json_real(spex_function_cost_ns(function, costs)), "refused",
         refused ? function->refused : NULL, "untimed", placement->endless);

@@ -31,6 +31,9 @@ void spex_wanted_search_free(struct spex_wanted_search *wanted);
 bool spex_wanted_search_complain(const struct spex_wanted_search *wanted,
                                  const struct spex_process_functions *functions);
 
+/* The kind of site that counts it. */
+const char *spex_function_site(const struct spex_process_function *function);
+
 /* An array; NULL: out of memory. */
 json_t *spex_functions_json(const struct spex_process_functions *functions,
                             const struct spex_hit_costs *costs);

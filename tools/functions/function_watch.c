@@ -58,7 +58,7 @@ int spex_function_watch_open(struct spex_function_watch *watch,
     if (status)
         return status;
     watch->search = spex_wanted_search_of(&watch->wanted, &watch->choices);
-    const struct spex_attachment_options options = {.kind = &spex_uprobes,
+    const struct spex_attachment_options options = {.kind = &spex_slots,
                                                     .budget = request->budget,
                                                     .seconds = request->seconds,
                                                     .search = &watch->search,

@@ -6,8 +6,8 @@
 #include <string.h>
 
 const char *spex_hit_name(enum spex_hit hit) {
-    static const char *const names[SPEX_HITS] = {"stepped", "nop",  "push",     "jump",
-                                                 "branch",  "call", "long nop", "none"};
+    static const char *const names[SPEX_HITS] = {"stepped", "nop",      "push", "jump", "branch",
+                                                 "call",    "long nop", "none", "slot"};
     return names[hit];
 }
 

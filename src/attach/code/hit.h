@@ -22,6 +22,8 @@ enum spex_hit {
     SPEX_HIT_LONG_NOP,
     /* There can be no breakpoint: it has a lock, or another prefix that the kernel refuses. */
     SPEX_HIT_NONE,
+    /* No breakpoint: calls go through a slot to a stub. */
+    SPEX_HIT_SLOT,
     SPEX_HITS
 };
 

@@ -54,6 +54,8 @@ struct spex_placement {
     /* NULL, or why there is no place for an entry. */
     const char *refused;
     struct spex_place entry;
+    /* What a breakpoint there would be, where slots count. */
+    enum spex_hit breakpoint;
     /* The first instruction. */
     struct spex_place first;
     /* The same where the ends are looked at, too: it is none of these. */

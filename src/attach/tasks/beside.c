@@ -170,6 +170,8 @@ static int make_calls(void *user) {
             beside->highest = beside->result;
         give(beside->done);
     }
+    if (!wanted && beside->orphaned)
+        beside->orphaned(beside->left);
     if (!wanted)
         end_in_parts(beside->highest);
     syscall(SYS_exit, 0);

@@ -25,6 +25,9 @@ struct spex_beside {
     int result;
     /* The highest descriptor that calls have made. */
     int highest;
+    /* NULL, or what is to be done when this process has ended without a word. It may make system calls alone. */
+    void (*orphaned)(void *left);
+    void *left;
 };
 
 /* Without room there is none, and calls are made by this process. It stays where it is until it is closed, by
