@@ -90,6 +90,15 @@ class Attached:
         return self.stop()["probes"][0]["count"]
 
 
+def blocked_by(pid):
+    """The signals that each thread of a process blocks."""
+    found = {}
+    for thread in os.listdir("/proc/%s/task" % pid):
+        with open("/proc/%s/task/%s/status" % (pid, thread), encoding="utf-8") as file:
+            found[thread] = re.search(r"\nSigBlk:\t(\w+)", file.read()).group(1)
+    return found
+
+
 def children_of(pid):
     """Processes that a command has started."""
     found = []
@@ -183,7 +192,7 @@ class SlotsTest(unittest.TestCase):
 
     def test_killed_at_any_moment(self):
         self.program.do("wait 0 all")
-        memory = self.program.memory()
+        memory, blocked = self.program.memory(), blocked_by(self.program.pid)
         choice = random.Random(1)
         for turn in range(40):
             process = subprocess.Popen([SPEX, "attach", self.program.pid, "-e", SLOTTED, "-b", "100%"], stdout=subprocess.DEVNULL,
@@ -196,6 +205,7 @@ class SlotsTest(unittest.TestCase):
             process.wait()
             self.program.do("call 10")
         self.expect_restored(memory)
+        self.assertEqual(blocked_by(self.program.pid), blocked)
 
     def test_all_of_a_command_killed(self):
         """Then its slots stay, and count for nobody; the next command puts them back."""
@@ -315,6 +325,19 @@ class SlotsTest(unittest.TestCase):
                                 check=True)
         one, = json.loads(result.stdout)
         self.assertEqual((one["site"], one["instruction"], one["counted"]), ("slot", "slot", "calls through slots of 1 object"))
+
+    def test_a_program_that_the_command_starts(self):
+        """It is traced until its libraries are there."""
+        result = subprocess.run([SPEX, "run", "-e", SLOTTED, "-b", "100%", "--", SLOTS], input="call 500\nend 0\n", capture_output=True,
+                                text=True, check=True, timeout=60)
+        self.assertIn("by a breakpoint, not through slots: another process traces it", result.stderr)
+        self.assertRegex(result.stdout + result.stderr, r"slotted +cnt +500 ")
+
+    def test_slots_have_no_times(self):
+        result = subprocess.run([SPEX, "train", os.path.join(self.dir, "models"), "--pid", self.program.pid, "-e", SLOTTED],
+                                capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("calls through slots have no time", result.stderr)
 
     def test_malformed(self):
         for functions, why in (("func:slotted(n):slots", "without arguments"), ("usdt:a:b:slots", "those of a function"),

@@ -3,6 +3,7 @@
 
 #ifdef __x86_64__
 
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -101,18 +102,27 @@ static void put_registers(struct code *code, const struct user_regs_struct *regi
     put(code, &rip, sizeof(rip));
 }
 
+static void jump_to_end(const struct code *code, size_t from) {
+    int32_t distance = (int32_t)(code->count - from - 4);
+    memcpy(code->bytes + from, &distance, sizeof(distance));
+}
+
+/* The blocked signals are the last bytes. */
 void spex_injected_code_write(const struct spex_injection *injection,
-                              const struct user_regs_struct *registers,
+                              const struct user_regs_struct *registers, uint64_t blocked,
                               uint8_t bytes[SPEX_INJECTION_BYTES]) {
+    const size_t signals = SPEX_INJECTION_BYTES - sizeof(blocked);
+    const struct spex_injected_call block = {
+        SYS_rt_sigprocmask, {SIG_SETMASK, injection->room + signals, 0, sizeof(blocked)}, 0};
     struct code code = {.bytes = bytes};
     size_t failed[SPEX_INJECTION_CALLS];
     memset(bytes, 0xcc, SPEX_INJECTION_BYTES);
+    memcpy(bytes + signals, &blocked, sizeof(blocked));
     for (unsigned c = 0; c < injection->count; c++)
         failed[c] = put_call(&code, &injection->calls[c]);
-    for (unsigned c = 0; c < injection->count; c++) {
-        int32_t distance = (int32_t)(code.count - failed[c] - 4);
-        memcpy(bytes + failed[c], &distance, sizeof(distance));
-    }
+    for (unsigned c = 0; c < injection->count; c++)
+        jump_to_end(&code, failed[c]);
+    jump_to_end(&code, put_call(&code, &block));
     put_registers(&code, registers);
 }
 

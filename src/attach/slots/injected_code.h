@@ -10,9 +10,9 @@
 
 #ifdef __x86_64__
 
-/* `registers` are those that the thread stopped with. */
+/* `registers` are those that the thread stopped with, `blocked` the signals that it blocks, and will again. */
 void spex_injected_code_write(const struct spex_injection *injection,
-                              const struct user_regs_struct *registers,
+                              const struct user_regs_struct *registers, uint64_t blocked,
                               uint8_t bytes[SPEX_INJECTION_BYTES]);
 
 #endif

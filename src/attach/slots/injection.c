@@ -30,7 +30,13 @@
 #include "base/clock.h"
 
 /* Of 64 bits; what a call returns that is made again unless a handler is run meanwhile; seconds. */
-enum { CODE_SEGMENT = 0x33, RESTART_UNLESS_HANDLED = 514, READ_RSEQ = 0x420f };
+enum {
+    CODE_SEGMENT = 0x33,
+    RESTART_UNLESS_HANDLED = 514,
+    READ_BLOCKED = 0x420a,
+    SET_BLOCKED = 0x420b,
+    READ_RSEQ = 0x420f
+};
 static const double stop_seconds = 0.1, call_seconds = 5, step_seconds = 2e-5;
 
 /* struct ptrace_rseq_configuration and struct rseq_cs, which older headers lack; and where struct rseq has the address of
@@ -50,8 +56,9 @@ struct tracing {
     struct spex_error *error;
     int err;
     pid_t thread;
-    /* What it stopped with. */
+    /* What it stopped with, and the signals that it blocks. */
     struct user_regs_struct registers;
+    uint64_t blocked;
     /* What the room had in it; whether the code is in it, and may be executed. */
     uint8_t before[SPEX_INJECTION_BYTES];
     bool written;
@@ -177,6 +184,8 @@ static bool may_be_in_section(const struct tracing *tracing) {
 static bool read_registers(struct tracing *tracing) {
     struct user_regs_struct *registers = &tracing->registers;
     if (ptrace(PTRACE_GETREGS, tracing->thread, NULL, registers) != 0 ||
+        ptrace((enum __ptrace_request)READ_BLOCKED, tracing->thread,
+               (void *)sizeof(tracing->blocked), &tracing->blocked) != 0 ||
         registers->cs != CODE_SEGMENT || may_be_in_section(tracing))
         return false;
     if ((int64_t)registers->rax != -EINTR || (int64_t)registers->orig_rax < 0)
@@ -195,11 +204,18 @@ static bool write_room(const struct tracing *tracing, const uint8_t *bytes) {
            memcmp(there, bytes, sizeof(there)) == 0;
 }
 
-/* Has the thread begin with the injected code. From here on it needs nobody. */
+/* Which signals the thread blocks. */
+static bool set_blocked(const struct tracing *tracing, uint64_t signals) {
+    return ptrace((enum __ptrace_request)SET_BLOCKED, tracing->thread, (void *)sizeof(signals),
+                  &signals) == 0;
+}
+
+/* Has the thread begin with the injected code. From here on it needs nobody: this unblocks signals in the end, too, which wait
+ * meanwhile. */
 static bool begin(struct tracing *tracing) {
     struct user_regs_struct registers = tracing->registers;
     uint8_t code[SPEX_INJECTION_BYTES];
-    spex_injected_code_write(tracing->injection, &registers, code);
+    spex_injected_code_write(tracing->injection, &registers, tracing->blocked, code);
     if (pread(tracing->injection->memory, tracing->before, sizeof(code),
               (off_t)tracing->injection->room) != sizeof(code))
         return false;
@@ -208,7 +224,8 @@ static bool begin(struct tracing *tracing) {
         return false;
     registers.rip = tracing->injection->room;
     registers.orig_rax = (uint64_t)-1;
-    return ptrace(PTRACE_SETREGS, tracing->thread, NULL, &registers) == 0;
+    return ptrace(PTRACE_SETREGS, tracing->thread, NULL, &registers) == 0 &&
+           set_blocked(tracing, UINT64_MAX);
 }
 
 /* Waits for the begin and the end of each call. Returns the status of the stop behind the last one, or of another one. */
@@ -244,7 +261,8 @@ static void finish(struct tracing *tracing, int status) {
         ptrace(PTRACE_CONT, tracing->thread, NULL, NULL);
         status = wait_stop(tracing, call_seconds);
     }
-    if (status < 0 || ptrace(PTRACE_SETREGS, tracing->thread, NULL, &tracing->registers) != 0)
+    if (status < 0 || !set_blocked(tracing, tracing->blocked) ||
+        ptrace(PTRACE_SETREGS, tracing->thread, NULL, &tracing->registers) != 0)
         return;
     if (tracing->written)
         write_room(tracing, tracing->before);

@@ -13,7 +13,7 @@
 #include "text/error.h"
 
 /* Bytes of code at most. */
-enum { SPEX_INJECTION_BYTES = 512, SPEX_INJECTION_CALLS = 4 };
+enum { SPEX_INJECTION_BYTES = 640, SPEX_INJECTION_CALLS = 4 };
 
 struct spex_injected_call {
     uint32_t number;
