@@ -30,6 +30,8 @@ struct spex_attached_time {
 struct spex_attached_function {
     enum spex_attached_state state;
     bool on;
+    /* Calls through slots count. */
+    bool slots;
     /* The user was told that it is not on all the time. */
     bool said;
     /* The number of its first site, and of how many in all: those that count, and those of its ends, which follow. It

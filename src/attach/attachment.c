@@ -87,6 +87,7 @@ static void add_function(struct spex_attachment *attachment, size_t f) {
         return;
     }
     reach_slots(attachment, one->site, function);
+    one->slots = function->imports != NULL;
     for (unsigned s = 0; s < one->sites; s++)
         attachment->site_functions[attachment->site_count++] = (uint32_t)f;
     set_cost(attachment, f);

@@ -76,10 +76,11 @@ static double share_for_slices(const struct spex_attachment *attachment) {
     return left / (double)(sliced ? sliced : 1);
 }
 
-/* With caches that are used for something else it takes more than was measured at the begin. */
+/* With caches that are used for something else it takes more than was measured at the begin. Slots are written in next to no
+ * time: what the thread takes that does it is seen. */
 double spex_attached_switching(const struct spex_attachment *attachment,
                                const struct spex_attached_function *one) {
-    double measured = attachment->costs.switching / 1e9 * one->sites;
+    double measured = one->slots ? 0 : attachment->costs.switching / 1e9 * one->sites;
     uint64_t seen = attachment->switchings_seen;
     return seen ? fmax(2 * attachment->switchings_cost / (double)seen, measured) : measured;
 }
@@ -126,12 +127,14 @@ double spex_attached_slices_seconds(const struct spex_attachment *attachment,
 }
 
 /* As long as its hits cost what switching does, so that neither is most of it; and shorter, where there would be too few
- * of these. Times have their ends looked for after each slice, for which the main thread waits. */
+ * of these. Times have their ends looked for after each slice, for which the main thread waits; and calls through slots wake
+ * nobody when they cost too much. */
 static double length_of(const struct spex_attachment *attachment,
                         const struct spex_attached_function *one) {
     double switching = spex_attached_switching(attachment, one);
     double a_second = hits_cost(attachment, one);
-    double most = spex_attached_is_timed(one) ? SPEX_SLICE_WAITED : period_most(attachment) / 2;
+    bool waited = spex_attached_is_timed(one) || one->slots;
+    double most = waited ? SPEX_SLICE_WAITED : period_most(attachment) / 2;
     double left = granted_for_each(attachment) - switching;
     double worth = left > 0 ? fmin(switching, left) : switching;
     return fmin(fmax(a_second > 0 ? worth / a_second : most, SPEX_SLICE_LEAST), most);

@@ -44,6 +44,11 @@ static int choose(struct spex_function_watch *watch) {
             return spex_complain(SPEX_EXIT_USAGE,
                                  "%s: -e: \"%s\": a probe has no time; a function was expected",
                                  request->command, watch->choices.items[c].text);
+        if (watch->choices.items[c].slots)
+            return spex_complain(
+                SPEX_EXIT_USAGE,
+                "%s: -e: \"%s\": calls through slots have no time; func:NAME was expected",
+                request->command, watch->choices.items[c].text);
         watch->choices.items[c].timed = true;
     }
     return SPEX_EXIT_OK;
