@@ -102,6 +102,11 @@ def blocked_by(pid):
 def children_of(pid):
     """Processes that a command has started."""
     found = []
+    try:
+        with open("/proc/%s/task/%s/children" % (pid, pid), encoding="utf-8") as file:
+            return [int(child) for child in file.read().split()]
+    except OSError:
+        pass  # a kernel without that file, or the command has ended
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open("/proc/%s/status" % name, encoding="utf-8") as file:
@@ -110,6 +115,22 @@ def children_of(pid):
         except OSError:
             pass
     return found
+
+
+def kill_new(pid, seen, choice):
+    """Kills a new child of a command that has its name, as the one that stops a thread has, within 2 ms."""
+    for child in set(children_of(pid)) - seen:
+        seen.add(child)
+        try:
+            with open("/proc/%s/comm" % child, encoding="utf-8") as file:
+                name = file.read().strip()
+        except OSError:
+            continue
+        end = time.monotonic() + choice.uniform(0, 0.002)
+        while name == "spex" and time.monotonic() < end:
+            pass
+        if name == "spex":
+            kill(child)
 
 
 def kill(pid):
@@ -206,6 +227,25 @@ class SlotsTest(unittest.TestCase):
             self.program.do("call 10")
         self.expect_restored(memory)
         self.assertEqual(blocked_by(self.program.pid), blocked)
+
+    def test_the_process_that_stops_a_thread_killed(self):
+        """At any moment: the thread goes on with its registers and signals, and the command without slots."""
+        self.program.do("wait 0 all")
+        self.program.do("signals 0")
+        blocked, choice, killed = blocked_by(self.program.pid), random.Random(2), 0
+        for _ in range(12):
+            process = subprocess.Popen([SPEX, "attach", self.program.pid, "-e", SLOTTED, "--for", "0.01", "-b", "100%"],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            seen = set()
+            while process.poll() is None:
+                kill_new(process.pid, seen, choice)
+            said = process.communicate(timeout=60)[1]
+            self.assertEqual(process.returncode, 0, said)
+            killed += "the process that makes its calls was killed" in said
+            self.program.do("call 10")
+        self.assertEqual(blocked_by(self.program.pid), blocked)
+        if not killed:
+            self.skipTest("none was killed in time")
 
     def test_all_of_a_command_killed(self):
         """Then its slots stay, and count for nobody; the next command puts them back."""
