@@ -363,6 +363,8 @@ class SlotsTest(unittest.TestCase):
     def test_listed(self):
         result = subprocess.run([SPEX, "probes", self.program.pid, "--functions", SLOTTED, "--json"], capture_output=True, text=True,
                                 check=True)
+        table = subprocess.run([SPEX, "probes", self.program.pid, "--functions", SLOTTED], capture_output=True, text=True, check=True)
+        self.assertRegex(table.stdout, r"slotted +libslotted\.so +slot +slot +[\d.]+ ns *\nslotted: calls through slots of 1 object\n")
         one, = json.loads(result.stdout)
         self.assertEqual((one["site"], one["instruction"], one["counted"]), ("slot", "slot", "calls through slots of 1 object"))
 

@@ -53,10 +53,8 @@ static void add_row(struct spex_columns *columns, const struct spex_process_func
         add_instruction(columns, function);
     spex_columns_add(columns, "%s",
                      refused ? "-" : spex_quantity_digits(cost, 2, false, "s", text, sizeof(text)));
-    spex_columns_add(columns, "%s",
-                     refused           ? function->refused
-                     : *function->rung ? function->rung
-                                       : function->placement.why);
+    const char *why = function->imports ? "" : function->placement.why;
+    spex_columns_add(columns, "%s", refused ? function->refused : why);
 }
 
 static int print_table(const struct listing *listing) {
@@ -70,6 +68,9 @@ static int print_table(const struct listing *listing) {
     spex_columns_fit(&columns, spex_terminal_width(stdout, spex_text_width()), order,
                      sizeof(order));
     spex_columns_print(&columns, stdout);
+    for (size_t f = 0; f < listing->functions.count; f++)
+        if (*listing->functions.items[f].rung)
+            printf("%s: %s\n", listing->functions.items[f].name, listing->functions.items[f].rung);
     return spex_help_written();
 }
 
