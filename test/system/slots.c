@@ -9,6 +9,7 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -121,30 +122,44 @@ static void *spin(void *unused) {
     return unused;
 }
 
-static void start(void *(*run)(void *)) {
+struct work {
+    const char *name;
+    void *(*run)(void *);
+    sem_t begun;
+};
+
+static void *begin(void *user) {
+    struct work *work = user;
+    need(sem_post(&work->begun) == 0, "sem_post");
+    return work->run(NULL);
+}
+
+/* The thread has begun afterwards: it blocks all signals for a moment before. */
+static void start(struct work *work, const char *what) {
     pthread_t thread;
-    need(pthread_create(&thread, NULL, run, NULL) == 0, "pthread_create");
+    if (strcmp(what, work->name) != 0 && strcmp(what, "all") != 0)
+        return;
+    need(sem_init(&work->begun, 0, 0) == 0, "sem_init");
+    need(pthread_create(&thread, NULL, begin, work) == 0, "pthread_create");
     pthread_detach(thread);
+    while (sem_wait(&work->begun) != 0)
+        need(errno == EINTR, "sem_wait");
 }
 
 /* Signals are for the others: they end some of these calls. */
 static void wait_in(const char *what) {
+    static struct work waits[] = {{"epoll", wait_epoll, {{0}}},   {"poll", wait_poll, {{0}}},
+                                  {"read", wait_read, {{0}}},     {"receive", wait_receive, {{0}}},
+                                  {"select", wait_select, {{0}}}, {"sleep", wait_sleep, {{0}}}},
+                       calls = {"calls", call_on, {{0}}}, spins = {"spin", spin, {{0}}};
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    static const struct {
-        const char *name;
-        void *(*run)(void *);
-    } waits[] = {{"epoll", wait_epoll},     {"poll", wait_poll},     {"read", wait_read},
-                 {"receive", wait_receive}, {"select", wait_select}, {"sleep", wait_sleep}};
     for (size_t w = 0; w < sizeof(waits) / sizeof(waits[0]); w++)
-        if (strcmp(what, waits[w].name) == 0 || strcmp(what, "all") == 0)
-            start(waits[w].run);
+        start(&waits[w], what);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (strcmp(what, "calls") == 0 || strcmp(what, "all") == 0)
-        start(call_on);
-    if (strcmp(what, "spin") == 0 || strcmp(what, "all") == 0)
-        start(spin);
+    start(&calls, what);
+    start(&spins, what);
 }
 
 static void call_in_threads(unsigned long count) {
