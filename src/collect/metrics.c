@@ -437,6 +437,10 @@ void spex_metrics_series(uint32_t first, struct spex_profile_row *row) {
     fill_in_series(row, at);
 }
 
+void spex_metrics_spans(void) {
+    spex_open_spans_count(&spex_open_spans);
+}
+
 void spex_metrics_probe(uint32_t first, struct spex_profile_row *row) {
     if (!metrics.tracer)
         return;

@@ -33,8 +33,11 @@ void spex_metrics_process(struct spex_profile_process *process);
 struct spex_descriptor spex_metrics_rings(void);
 void spex_metrics_type(struct spex_profile_type *type);
 
+/* Counts the spans that are open, once for all rows of a profile. */
+void spex_metrics_spans(void);
+
 /* Fills in the figures of the probe whose first site is `first`, and pointers to its values, which
- * are valid while the lock is held. Its id and type, and the state of its sites, are there
+ * are valid while the lock is held. Of open spans it tells what spex_metrics_spans has counted. Its id and type, and the state of its sites, are there
  * already. */
 void spex_metrics_probe(uint32_t first, struct spex_profile_row *row);
 

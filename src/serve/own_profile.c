@@ -299,6 +299,7 @@ int spex_profile_now(struct spex_profile *profile) {
     for (unsigned n = 0; n < SPEX_PROFILE_TYPES; n++)
         spex_profile_type_now(n, &profile->types[n]);
     spex_metrics_lock();
+    spex_metrics_spans();
     for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
          i = spex_profile_next_probe(i + 1))
         spex_profile_probe_now(i, &profile->rows[profile->row_count++]);

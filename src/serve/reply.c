@@ -83,8 +83,12 @@ static size_t sites_frame(struct spex_reply *after, char *frame) {
         spex_profile_site_now(after->position - 1, &site);
         memcpy(to + count++ * sizeof(site), &site, sizeof(site));
     }
-    if (after->position == sites)
+    if (after->position == sites) {
         next_kind(after, SPEX_CONTROL_PROBE);
+        spex_metrics_lock();
+        spex_metrics_spans();
+        spex_metrics_unlock();
+    }
     return finish_frame(frame, after, SPEX_CONTROL_SITES, sizeof(site), count);
 }
 

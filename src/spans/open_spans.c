@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include <spex/atomic.h>
+#include <spex/record.h>
 #include <spex/ticks.h>
 
 #include "site/registry.h"
@@ -102,6 +103,14 @@ static void slot_fill(struct spex_open_span *slot, uint64_t *at, uint64_t tag,
     spex_store_release(at, tag); /* G1 (G2): the slot */
 }
 
+/* Sequentially consistent (S): a put that finds its bit set has claimed its slot before, which a
+ * count that takes the bit then sees. */
+static void bit_set(uint64_t *bits, uint32_t bucket) {
+    uint64_t *word = &bits[bucket / 64], bit = UINT64_C(1) << bucket % 64;
+    if (!(__atomic_load_n(word, __ATOMIC_SEQ_CST) & bit))
+        __atomic_fetch_or(word, bit, __ATOMIC_SEQ_CST);
+}
+
 static bool bucket_put(struct spex_open_spans *spans, uint32_t bucket, uint64_t hash,
                        struct spex_open_span *span) {
     for (unsigned s = 0; s < SPEX_SPAN_SLOTS; s++) {
@@ -109,6 +118,7 @@ static bool bucket_put(struct spex_open_spans *spans, uint32_t bucket, uint64_t 
         bool is_free = (tag & SPEX_SPAN_STATE) == SPEX_SPAN_FREE;
         uint64_t claimed = is_free ? slot_claim(at, tag, hash) : 0;
         if (claimed) {
+            bit_set(spans->filled, bucket);
             slot_fill(slot_at(spans, bucket, s), at, claimed, span);
             return true;
         }
@@ -182,6 +192,7 @@ static bool put_instead(struct spex_open_spans *spans, uint64_t hash, struct spe
     candidate_gone(spans, &best);
     if (best.bucket != bucket_first(spans, hash))
         spex_fetch_add_relaxed(&spans->buckets[bucket_first(spans, hash)].spilled, 1);
+    bit_set(spans->filled, best.bucket);
     slot_fill(slot_at(spans, best.bucket, best.slot), at, claimed, span);
     return true;
 }
@@ -212,19 +223,11 @@ static bool is_fuller(const struct spex_open_spans *spans, uint64_t hash) {
     return used > FEW && bucket_used(&spans->buckets[bucket_second(spans, hash)]) < used;
 }
 
-/* Before the span is there, so that its END looks for it. */
-static void bucket_touch(struct spex_open_spans *spans, uint32_t bucket) {
-    uint64_t *word = &spans->touched[bucket / 64], seen = spex_load_relaxed(word);
-    while (!(seen >> bucket % 64 & 1) &&
-           !spex_cas_relaxed(word, &seen, seen | UINT64_C(1) << bucket % 64))
-        continue;
-}
-
 bool spex_open_spans_put(struct spex_open_spans *spans, struct spex_open_span *span) {
     if (!spans->buckets)
         return false;
     uint64_t hash = spex_span_hash(span->probe, span->key);
-    bucket_touch(spans, bucket_first(spans, hash));
+    bit_set(spans->touched, bucket_first(spans, hash)); /* first, so that its END looks for it */
     if (is_fuller(spans, hash) && put_spilled(spans, hash, span))
         return true;
     if (bucket_put(spans, bucket_first(spans, hash), hash, span) ||
@@ -235,19 +238,48 @@ bool spex_open_spans_put(struct spex_open_spans *spans, struct spex_open_span *s
     return false;
 }
 
-/* Adds the probe's open spans. A slot that is changed meanwhile counts or not. */
-static void count_open(const struct spex_open_spans *spans, uint32_t first,
-                       struct spex_span_sums *sums) {
-    for (size_t b = 0; b <= spans->mask; b++)
-        for (unsigned s = 0; s < SPEX_SPAN_SLOTS; s++) {
-            uint64_t tag = spex_load_acquire(&spans->buckets[b].tags[s]); /* G2 (G1): the slot */
-            if ((tag & SPEX_SPAN_STATE) != SPEX_SPAN_OPEN)
-                continue;
-            struct spex_open_span span = slot_load(slot_at(spans, (uint32_t)b, s));
-            uint32_t site = spex_packed_site(span.header);
-            uint32_t since = spex_load_relaxed(&spex_site_switched[site]) - span.switched;
-            sums->open += since <= 1 && spex_site_info(site)->probe == first;
-        }
+static void add_open(const struct spex_open_spans *spans, const struct spex_open_span *span) {
+    uint32_t site = spex_packed_site(span->header);
+    uint32_t since = spex_load_relaxed(&spex_site_switched[site]) - span->switched;
+    if (since <= 1)
+        spans->open[spex_site_info(site)->probe]++;
+}
+
+/* A slot that is changed meanwhile counts or not. Returns whether there is one that is not free. */
+static bool bucket_count(const struct spex_open_spans *spans, uint32_t bucket) {
+    bool any = false;
+    for (unsigned s = 0; s < SPEX_SPAN_SLOTS; s++) {
+        uint64_t tag = spex_load_acquire(&spans->buckets[bucket].tags[s]); /* G2 (G1): the slot */
+        any |= (tag & SPEX_SPAN_STATE) != SPEX_SPAN_FREE;
+        if ((tag & SPEX_SPAN_STATE) != SPEX_SPAN_OPEN)
+            continue;
+        struct spex_open_span span = slot_load(slot_at(spans, bucket, s));
+        add_open(spans, &span);
+    }
+    return any;
+}
+
+/* The bits are taken before the buckets are read (S). What is put meanwhile is counted here, or sets
+ * its bit. */
+static void word_count(const struct spex_open_spans *spans, uint32_t word) {
+    uint64_t bits = spex_load_relaxed(&spans->filled[word]);
+    if (bits)
+        bits = __atomic_exchange_n(&spans->filled[word], 0, __ATOMIC_SEQ_CST);
+    for (; bits; bits &= bits - 1) {
+        uint32_t bucket = word * 64 + (uint32_t)__builtin_ctzll(bits);
+        if (bucket_count(spans, bucket))
+            bit_set(spans->filled, bucket);
+    }
+}
+
+void spex_open_spans_count(const struct spex_open_spans *spans) {
+    if (!spans->buckets)
+        return;
+    for (uint32_t i = 0; i < spex_sites_count(); i++)
+        if (spex_site_info(i)->probe_type == SPEX_SPAN)
+            spans->open[i] = 0;
+    for (uint32_t word = 0; word <= spans->mask / 64; word++)
+        word_count(spans, word);
 }
 
 struct spex_span_sums spex_open_spans_sums(const struct spex_open_spans *spans, uint32_t first) {
@@ -260,7 +292,7 @@ struct spex_span_sums spex_open_spans_sums(const struct spex_open_spans *spans, 
         sums.counts.unmatched += spex_load_relaxed(&spans->counts[i].unmatched);
     }
     sums.partial = spex_load_relaxed(&spans->partial[spex_site_info(first)->probe_id]);
-    count_open(spans, first, &sums);
+    sums.open = spans->open[first];
     return sums;
 }
 
@@ -275,12 +307,14 @@ void spex_open_spans_renew(void) {
         spex_sites_while_off(SPEX_SPAN, process_untouch);
 }
 
-/* The parts lie one behind the other: buckets, counts, `partial`, `touched`. */
+/* The parts lie one behind the other: buckets, counts, `open`, `partial`, `touched`, `filled`. */
 int spex_open_spans_map(struct spex_open_spans *spans, uint32_t buckets) {
     size_t counts_at = buckets * sizeof(struct spex_span_bucket);
-    size_t partial_at = counts_at + (SPEX_MAX_SITES + 1) * sizeof(struct spex_span_counts);
+    size_t open_at = counts_at + (SPEX_MAX_SITES + 1) * sizeof(struct spex_span_counts);
+    size_t partial_at = open_at + (SPEX_MAX_SITES + 1) * sizeof(uint32_t);
     size_t touched_at = partial_at + UINT16_MAX + 1;
-    size_t bytes = touched_at + (buckets + 63) / 64 * sizeof(uint64_t);
+    size_t filled_at = touched_at + (buckets + 63) / 64 * sizeof(uint64_t);
+    size_t bytes = filled_at + (buckets + 63) / 64 * sizeof(uint64_t);
     char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
@@ -291,8 +325,10 @@ int spex_open_spans_map(struct spex_open_spans *spans, uint32_t buckets) {
     *spans = (struct spex_open_spans){
         .buckets = (struct spex_span_bucket *)memory,
         .counts = (struct spex_span_counts *)(memory + counts_at),
+        .open = (uint32_t *)(memory + open_at),
         .partial = (uint8_t *)(memory + partial_at),
         .touched = (uint64_t *)(memory + touched_at),
+        .filled = (uint64_t *)(memory + filled_at),
         .mask = buckets - 1,
         .bytes = bytes,
         .since = {.ticks = spex_ticks(), .monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC_RAW)},

@@ -85,12 +85,16 @@ struct spex_open_spans {
     struct spex_span_bucket *buckets;
     /* By site; the last one belongs to calibration. */
     struct spex_span_counts *counts;
+    /* By the first site of a probe: spans that were open at the last spex_open_spans_count. */
+    uint32_t *open;
     /* By the probe's number, not 0: not each BEGIN has opened a span. */
     uint8_t *partial;
     /* A bit for each bucket: a span whose first bucket it is may have been put since the last
      * spex_open_spans_renew. One in 64 bytes of the table, so that it stays in a cache: where few
      * spans are recorded, most executions need not look at a bucket. */
     uint64_t *touched;
+    /* A bit for each bucket: it may have had a span since the last spex_open_spans_count. */
+    uint64_t *filled;
     uint32_t mask;
     size_t bytes;
     /* When it was made, by which ticks are converted. */
@@ -173,9 +177,12 @@ static inline void spex_open_spans_leave(const struct spex_open_spans *spans, ui
 /* Whether the site of the span's BEGIN has been on ever since: only then it makes a record. */
 bool spex_open_span_counts(const struct spex_open_span *span);
 
-/* Returns the sums of the probe whose first site is `first`. Open are those that count, also of a
- * probe that has been switched off since and not on again. Goes through the whole table: some 50
- * µs. Any thread. */
+/* Counts the spans of all probes that are open and count, also of a probe that has been switched off
+ * since and not on again. Reads what has had spans since the last count. One caller at a time. */
+void spex_open_spans_count(const struct spex_open_spans *spans);
+
+/* Returns the sums of the probe whose first site is `first`; what is open is of the last
+ * spex_open_spans_count. */
 struct spex_span_sums spex_open_spans_sums(const struct spex_open_spans *spans, uint32_t first);
 
 #endif

@@ -192,6 +192,7 @@ static void a_table_that_is_not_there_refuses(void **state) {
     assert_false(spex_open_spans_may_have(&none, spex_span_hash(PROBE, 1)));
     assert_int_equal(spex_open_spans_take(&none, PROBE, 1, &span), 0);
     spex_open_spans_leave(&none, PROBE);
+    spex_open_spans_count(&none);
     assert_int_equal(spex_open_spans_sums(&none, 0).open, 0);
 }
 

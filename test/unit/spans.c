@@ -53,6 +53,7 @@ static const struct spex_site_info *first_of(uint16_t probe_id) {
 }
 
 static struct spex_span_sums sums(void) {
+    spex_open_spans_count(&spex_open_spans);
     return spex_open_spans_sums(&spex_open_spans, first_of(REQUEST)->probe);
 }
 
@@ -263,8 +264,7 @@ static void the_child_of_a_fork_ends_no_span_of_its_parent(void **state) {
     pid_t child = fork();
     if (child == 0) {
         request_end(1);
-        _exit(spex_open_spans_sums(&spex_open_spans, first_of(REQUEST)->probe).open != 0 ||
-              status_now().produced != 0);
+        _exit(sums().open != 0 || status_now().produced != 0);
     }
     assert_int_equal(child_exit_status(child), 0);
     request_end(1);
@@ -284,6 +284,24 @@ static void a_full_table_is_told(void **state) {
     assert_int_equal(status_now().unrecorded, now.counts.refused);
     for (uint64_t k = MANY; k-- > RECORDS_MAX;)
         request_begin(k); /* nothing of them was chosen twice */
+    spex_stop();
+}
+
+/* Each count forgets the places that it has found empty, and no other. */
+static void spans_that_stay_open_are_counted_each_time(void **state) {
+    enum { OPEN = 300 };
+    (void)state;
+    start("*");
+    for (uint64_t k = 0; k < OPEN; k++)
+        request_begin(k);
+    assert_int_equal(sums().open, OPEN);
+    for (uint64_t k = 0; k < OPEN; k += 3)
+        request_end(k);
+    assert_int_equal(sums().open, OPEN * 2 / 3);
+    assert_int_equal(sums().open, OPEN * 2 / 3);
+    for (uint64_t k = 0; k < OPEN; k += 3)
+        request_begin(k);
+    assert_int_equal(sums().open, OPEN);
     spex_stop();
 }
 
@@ -333,6 +351,7 @@ int main(void) {
         cmocka_unit_test(a_span_across_a_change_of_the_period_keeps_its_weight),
         cmocka_unit_test(the_child_of_a_fork_ends_no_span_of_its_parent),
         cmocka_unit_test(a_full_table_is_told),
+        cmocka_unit_test(spans_that_stay_open_are_counted_each_time),
         cmocka_unit_test(an_end_is_on_with_its_begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
