@@ -38,6 +38,9 @@ void spex_connection_open(struct spex_connection *connection, struct spex_descri
     connection->reports = false;
     connection->waits = false;
     connection->early_ns = 0;
+    connection->profiling = false;
+    connection->cost_ns = 0;
+    connection->rest_ms = 0;
     connection->reply.next = 0;
     connection->active_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
@@ -289,6 +292,7 @@ static void request_carry_out(struct spex_connection *connection,
         spex_connection_retry(connection, requests);
         break;
     case SPEX_CONTROL_PROFILE:
+        connection->profiling = true;
         spex_reply_profile(&connection->reply, connection->request.number, false);
         break;
     case SPEX_CONTROL_STATUS:

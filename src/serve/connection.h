@@ -25,9 +25,9 @@ struct spex_connection {
     uint64_t due_ns;        /* time of its next report */
     bool fetches;           /* collectors take in records for it; due_ns is later by that */
     uint64_t early_ns;  /* to the report after that, while less than the interval; 0: it is not */
-    bool reporting;     /* the answer under way is a report */
-    uint64_t cost_ns;   /* CPU time that it, or the last one, has taken */
-    uint32_t rest_ms;   /* between it and the next one, at least; 0: as subscribed */
+    bool profiling;     /* the answer under way is a profile */
+    uint64_t cost_ns;   /* CPU time that it has taken so far */
+    uint32_t rest_ms;   /* between the last one and the next one, at least; 0: as asked for */
     uint64_t active_ns; /* time of the last packet read or written */
     struct spex_reply reply;
     struct spex_control_request request;

@@ -44,20 +44,20 @@ void spex_report_begin(struct spex_connection *connection, uint64_t now_ns, bool
     if (connection->due_ns < now_ns)
         connection->due_ns = now_ns + distance;
     connection->fetches = false;
-    connection->cost_ns = 0;
-    connection->reporting = true;
+    connection->profiling = true;
     spex_reply_profile(&connection->reply, connection->report_number, final);
 }
 
 void spex_report_cost(struct spex_connection *connection, uint64_t cost_ns) {
-    if (!connection->reporting)
+    if (!connection->profiling)
         return;
     connection->cost_ns += cost_ns;
-    double rest = (double)connection->cost_ns / 1e9 / spex_controller_reports();
-    connection->rest_ms = (uint32_t)(fmin(rest, REST_SECONDS_MOST) * 1e3);
     if (connection->reply.next)
         return;
-    connection->reporting = false;
+    double rest = (double)connection->cost_ns / 1e9 / spex_controller_reports();
+    connection->rest_ms = (uint32_t)(fmin(rest, REST_SECONDS_MOST) * 1e3);
+    connection->profiling = false;
+    connection->cost_ns = 0;
     uint64_t due = spex_clock_ns(CLOCK_MONOTONIC) + (uint64_t)connection->rest_ms * 1000000;
     if (connection->rest_ms && due > connection->due_ns)
         connection->due_ns = due;

@@ -8,8 +8,8 @@
 /* Begins the next report if it is due, or the last one. */
 void spex_report_begin(struct spex_connection *connection, uint64_t now_ns, bool final);
 
-/* Part of an answer has taken so much CPU time. Of a report, sets the rest behind it, which a quarter of
- * the budget pays for, and after its last part when the next one is due. */
+/* Part of an answer has taken so much CPU time. After the last part of a profile, sets the rest behind it,
+ * which a quarter of the budget pays for, and when the next report is due. */
 void spex_report_cost(struct spex_connection *connection, uint64_t cost_ns);
 
 #endif

@@ -118,7 +118,8 @@ struct spex_control_frame {
     uint32_t count;       /* entries, bytes of text, or buckets */
     int32_t status;       /* DONE: a negative errno value; after SELECT, how many sites are on */
     uint32_t flags;       /* DONE: SPEX_CONTROL_FINAL, SPEX_CONTROL_UNMATCHED */
-    uint32_t next_ms;     /* DONE of a report: the next one comes so much later at least */
+    uint32_t next_ms; /* DONE of a profile: the next report comes so much later at least, and who
+                             asks for profiles does so as seldom: the budget pays for no more */
 };
 
 /* Added to the number of a series: these are its `losses` (profile.h), and follow its values. A

@@ -347,7 +347,7 @@ static void the_first_reports_to_a_command_come_soon(void **state) {
 
 /* Until the next report, in nanoseconds. */
 static uint64_t rest_after(uint64_t cost_ns) {
-    struct spex_connection connection = {.reports = true, .reporting = true};
+    struct spex_connection connection = {.reports = true, .profiling = true};
     uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
     spex_report_cost(&connection, cost_ns);
     assert_int_equal(connection.rest_ms > 0, cost_ns > 0 && isfinite(spex_controller_reports()));
@@ -370,7 +370,7 @@ static void reports_are_as_rare_as_the_budget_pays_for(void **state) {
 
 /* Who renews a lease each second has reports all the same. */
 static void other_answers_put_no_report_off(void **state) {
-    struct spex_connection connection = {.reports = true, .reporting = true};
+    struct spex_connection connection = {.reports = true, .profiling = true};
     (void)state;
     spex_stop();
     const struct spex_options options = {

@@ -306,6 +306,37 @@ class Api(Server):
             told.append(self.query_of(self.next_event(stream, "interval")["figures"]))
         self.assertEqual(sum(told), self.query_of(self.json(path)["figures"]))
 
+    def test_another_viewer_costs_the_program_nothing(self):
+        """Between two events he gets what is known."""
+        self.serve_and_wait()
+        path = "/api/probes?process=%d" % self.process.pid
+        stream = self.events("?process=%d" % self.process.pid)
+        for _ in range(30):
+            self.next_event(stream, "interval")
+            told = [self.json(path)["figures"]["seconds"]]
+            other = self.events("?process=%d" % self.process.pid)
+            self.next_event(other, "programs")
+            told.append(self.json(path)["figures"]["seconds"])
+            other.gone.close()
+            other.close()
+            if told[0] == told[1]:
+                return
+        self.fail("the program was asked again each time")
+
+    def test_reports_are_as_rare_as_the_budget_pays_for(self):
+        process = self.start(environment=self.environment(SPEX_PROBES="*", SPEX_BUDGET="0.01%"))
+        stream = self.events("?process=%d" % process.pid)
+
+        def next_rest():
+            """How often the server may ask the process, once it follows it."""
+            listed = [one for program in self.next_event(stream, "programs")["programs"] for one in program["processes"]]
+            return next((one["report_seconds"] for one in listed if one["pid"] == process.pid), 0)
+        while (rest := next_rest()) <= 1.5:
+            continue
+        self.next_event(stream, "interval")  # it may have begun before the program said so
+        self.assertGreater(self.next_event(stream, "interval")["figures"]["seconds"], min(rest, 1.5))
+        self.assertLessEqual(next_rest(), 10)
+
     def test_a_process_that_is_silent_tells_no_interval_twice(self):
         self.set(self.process.pid, "query")
         self.serve_and_wait()

@@ -25,11 +25,12 @@ static double overhead_of(const struct spex_sums *sums) {
 
 static json_t *process_json(const struct spex_program_process *process) {
     const struct spex_sums *sums = &process->sums;
-    return json_pack("{s:I, s:b, s:f, s:f, s:I, s:I, s:f, s:f}", "pid",
+    return json_pack("{s:I, s:b, s:f, s:f, s:I, s:I, s:f, s:f, s:f}", "pid",
                      (json_int_t)process->caller.process, "answers", !process->silent, "seconds",
                      process->seconds, "cpu_seconds", sums->totals[SPEX_SUMS_CPU], "sites",
                      (json_int_t)sums->sites, "sites_on", (json_int_t)sums->sites_on, "budget",
-                     sums->budget, "overhead_seconds", overhead_of(sums));
+                     sums->budget, "overhead_seconds", overhead_of(sums), "report_seconds",
+                     spex_programs_report_seconds(process));
 }
 
 static json_t *program_json(const struct spex_programs *programs,

@@ -156,7 +156,7 @@ uint64_t spex_events_run(struct spex_server *server, uint64_t now_ns) {
     if (!spex_events_anybody(events))
         return UINT64_MAX;
     if (!events->asked && now_ns >= events->due_ns) {
-        spex_programs_ask(&server->programs, now_ns);
+        spex_programs_ask(&server->programs, SPEX_PROGRAMS_EVENTS, 0, now_ns);
         events->asked = true;
         events->due_ns = now_ns + INTERVAL_NS;
     }

@@ -239,19 +239,19 @@ static bool lacks_report(const struct spex_request *request) {
     return process && !process->latest.types;
 }
 
-/* Begins a round, or joins the one under way, if the request needs one. A report that was not kept
- * is asked for once more, however new the figures are. */
+/* Asks for what the request needs, or joins the round under way. A report that has come, and was not
+ * kept, is asked for once more. */
 static bool needs_round(struct spex_request *request) {
-    struct spex_programs *programs = &request->server->programs;
-    unsigned most = request->route->needs;
-    bool lacks = request->route->needs == SPEX_ROUTE_REPORT && lacks_report(request);
-    if (request->route->needs == SPEX_ROUTE_REPORT && request->rounds && !lacks)
+    struct spex_server *server = request->server;
+    bool report = request->route->needs == SPEX_ROUTE_REPORT;
+    if (report && request->rounds && !lacks_report(request))
         return false;
-    if (lacks)
-        spex_programs_expire(programs);
-    request->server->asking = request->watched;
-    bool under_way = request->rounds++ < most && spex_programs_ask(programs, now_ns());
-    request->server->asking = 0;
+    server->asking = request->watched;
+    bool under_way =
+        request->rounds++ < (unsigned)request->route->needs &&
+        spex_programs_ask(&server->programs, report ? SPEX_PROGRAMS_REPORT : SPEX_PROGRAMS_SUMS,
+                          request->watched, now_ns());
+    server->asking = 0;
     return under_way;
 }
 

@@ -30,9 +30,15 @@ enum { TRIES = 3 };
 enum { STEP = 128 };
 
 /* A round waits so long for answers. Figures are new for a while, so that many who ask at once cost
- * programs no more than one. */
-#define ROUND_NS (500 * MS)
-#define NEW_NS   (50 * MS)
+ * programs no more than one. For who watches a process they are new for longer, so that another one
+ * who comes between two events costs it nothing; of the others he has a list. */
+#define ROUND_NS  (500 * MS)
+#define NEW_NS    (50 * MS)
+#define RECENT_NS (500 * MS)
+#define LISTED_NS (5000 * MS)
+
+/* The longest rest that a process may ask for. */
+#define REST_NS (10 * 1000 * MS)
 
 /* A program without processes is told of for so long, for the last figures to be seen. */
 #define EMPTY_NS (600 * 1000 * MS)
@@ -163,6 +169,7 @@ static void process_ask(struct spex_program_process *process, enum spex_control_
     process->caller.reader.row = is_watched(process) ? NULL : take_row;
     spex_caller_ask(&process->caller, kind, SPEX_CALLER_INTERVAL, interval_ms);
     process->asked_ns = now_ns;
+    process->stale = false;
 }
 
 static size_t processes_of(const struct spex_programs *programs, uid_t user) {
@@ -283,29 +290,60 @@ static bool round_is_open(const struct spex_programs *programs) {
     return false;
 }
 
-/* Ends the round when all have answered, or its time is over. */
+/* Ends the round when all have answered, or its time is over. Who was asked later has its time. */
 static void round_check(struct spex_programs *programs, uint64_t now_ns) {
     if (!programs->round_ns)
         return;
     bool late = now_ns >= programs->round_ns;
-    for (size_t p = 0; late && p < programs->process_count; p++)
-        programs->processes[p]->silent |= programs->processes[p]->asked_ns != 0;
-    if (!late && round_is_open(programs))
-        return;
-    programs->round_ns = 0;
-    programs->over_ns = now_ns;
+    for (size_t p = 0; late && p < programs->process_count; p++) {
+        struct spex_program_process *process = programs->processes[p];
+        process->silent |= process->asked_ns && now_ns >= process->asked_ns + ROUND_NS;
+    }
+    if (late || !round_is_open(programs))
+        programs->round_ns = 0;
 }
 
-bool spex_programs_ask(struct spex_programs *programs, uint64_t now_ns) {
-    if (programs->round_ns)
-        return true;
-    if (programs->over_ns && now_ns < programs->over_ns + NEW_NS)
+static uint64_t rest_ns(const struct spex_program_process *process) {
+    uint64_t told = process->caller.reader.next_ms * MS;
+    return told < REST_NS ? told : REST_NS;
+}
+
+double spex_programs_report_seconds(const struct spex_program_process *process) {
+    const uint64_t usual = 1000 * MS, rest = rest_ns(process);
+    return (double)(rest > usual ? rest : usual) / 1e9;
+}
+
+/* How old the figures of a process may be. */
+static uint64_t age_ns(const struct spex_program_process *process, enum spex_programs_wish wish) {
+    if (wish == SPEX_PROGRAMS_SUMS)
+        return NEW_NS;
+    return is_watched(process) ? RECENT_NS : LISTED_NS;
+}
+
+/* Whether to ask the process: its figures are old, or its report was not kept. */
+static bool is_due(const struct spex_program_process *process, enum spex_programs_wish wish,
+                   uint64_t now_ns) {
+    uint64_t age = age_ns(process, wish), rest = rest_ns(process);
+    if (process->asked_ns)
         return false;
-    for (size_t p = 0; p < programs->process_count; p++)
-        if (!programs->processes[p]->asked_ns)
-            process_ask(programs->processes[p], SPEX_CONTROL_PROFILE, 0, now_ns);
-    programs->round_ns = now_ns + ROUND_NS;
-    round_check(programs, now_ns);
+    if (process->stale || (is_watched(process) && !process->latest.types))
+        return true;
+    return now_ns >= process->caller.heard_ns + (age > rest ? age : rest);
+}
+
+bool spex_programs_ask(struct spex_programs *programs, enum spex_programs_wish wish, pid_t process,
+                       uint64_t now_ns) {
+    bool asked = false;
+    for (size_t p = 0; p < programs->process_count; p++) {
+        struct spex_program_process *one = programs->processes[p];
+        if ((wish == SPEX_PROGRAMS_REPORT && one->caller.process != process) ||
+            !is_due(one, wish, now_ns))
+            continue;
+        process_ask(one, SPEX_CONTROL_PROFILE, 0, now_ns);
+        asked = true;
+    }
+    if (!programs->round_ns && (asked || round_is_open(programs)))
+        programs->round_ns = now_ns + ROUND_NS;
     return programs->round_ns != 0;
 }
 
@@ -338,8 +376,10 @@ static void process_join(struct spex_programs *programs, struct spex_program_pro
         process->program->processes++;
 }
 
-void spex_programs_expire(struct spex_programs *programs) {
-    programs->over_ns = 0;
+void spex_programs_expire(struct spex_programs *programs, pid_t process) {
+    struct spex_program_process *found = spex_programs_find(programs, process);
+    if (found)
+        found->stale = true;
 }
 
 void spex_programs_told(struct spex_programs *programs) {

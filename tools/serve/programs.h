@@ -41,6 +41,8 @@ struct spex_program_process {
     double seconds;
     /* When it was asked; 0: it has answered. */
     uint64_t asked_ns;
+    /* Something was changed in it since then. */
+    bool stale;
     /* It did not answer in time, and is not waited for. */
     bool silent;
 };
@@ -87,8 +89,8 @@ struct spex_programs {
     uint64_t look_cpu_ns;
     /* How often processes were tried lately, by the last digits of their numbers. */
     uint8_t tries[SPEX_PROGRAMS_TRIES];
-    /* A round is under way until then; 0: none is. When the last one was over. */
-    uint64_t round_ns, over_ns;
+    /* A round is under way until then; 0: none is. */
+    uint64_t round_ns;
     /* Whether reports of a process are kept, for who wants more than sums. NULL: of none are
      * they. */
     bool (*is_watched)(void *user, pid_t process);
@@ -102,12 +104,22 @@ void spex_programs_close(struct spex_programs *programs);
 /* Looks for processes where it is time to. */
 void spex_programs_look(struct spex_programs *programs, uint64_t now_ns);
 
-/* Begins a round, unless one is under way. Figures that are younger than 50 ms are no reason for
- * one. Returns whether a round is under way. */
-bool spex_programs_ask(struct spex_programs *programs, uint64_t now_ns);
+/* For whom processes are asked: who wants sums of all, events, or the report of a process. */
+enum spex_programs_wish { SPEX_PROGRAMS_SUMS, SPEX_PROGRAMS_EVENTS, SPEX_PROGRAMS_REPORT };
 
-/* What processes have told before is old, however short ago that was: something was changed. */
-void spex_programs_expire(struct spex_programs *programs);
+/* Asks the processes of which the wish needs newer figures than there are, and whose budget pays for a
+ * report again: for sums all whose figures are older than 50 ms, and for events those that somebody
+ * watches and, each 5 s, the others. `process`: the one of which a report is wanted. Returns whether a
+ * round is under way. */
+bool spex_programs_ask(struct spex_programs *programs, enum spex_programs_wish wish, pid_t process,
+                       uint64_t now_ns);
+
+/* What the process has told before is old, however short ago that was: something was changed. */
+void spex_programs_expire(struct spex_programs *programs, pid_t process);
+
+/* How often the process is asked at most for who watches it: each second, or more seldom where its
+ * budget pays for no more. */
+double spex_programs_report_seconds(const struct spex_program_process *process);
 
 /* Events were made of the last reports: the next ones are of the time since then. */
 void spex_programs_told(struct spex_programs *programs);

@@ -196,9 +196,10 @@ static unsigned status_of(const struct spex_switch *by) {
 
 static enum MHD_Result answer(struct spex_request *request) {
     const struct spex_switch *by = &request->server->by;
-    spex_programs_expire(&request->server->programs);
     json_t *list = json_array();
     int err = !list;
+    for (size_t t = 0; t < by->count; t++)
+        spex_programs_expire(&request->server->programs, by->targets[t].process);
     for (size_t t = 0; !err && t < by->count; t++)
         err = json_array_append_new(list, target_json(&by->targets[t]));
     return spex_http_json(request, status_of(by),

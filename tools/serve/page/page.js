@@ -17,8 +17,11 @@ const tableRows = 30, retryMost = 5000, refreshLeast = 5000, refreshMost = 60000
 
 const asked = readAddress();
 // When places of probes were asked for last, and how many there were; when the last event came; what the server says of others.
-const known = { at: 0, sites: -1, sitesOn: -1, event: 0, silent: false, leftOut: 0 };
+const known = { at: 0, sites: -1, sitesOn: -1, event: 0, every: 1, silent: false, leftOut: 0 };
 let stop = new AbortController();
+
+// How old the figures are, in seconds beyond the usual one between two events.
+const age = () => (known.event ? (Date.now() - known.event) / 1000 - (known.every - 1) : 0);
 
 function sayState(text, live = false) {
   say(byId("state"), text);
@@ -117,8 +120,9 @@ function takePrograms(told) {
   Object.assign(shown, { program: program.name, ended: 0 });
   sayEnded();
   lookForSites(process);
-  known.silent = !process.answers;
-  sayState(process.answers ? "Live" : "The process does not answer", process.answers);
+  Object.assign(known, { silent: !process.answers, every: process.report_seconds });
+  const live = known.every < 1.5 ? "Live" : `Live; figures come each ${seconds(Math.round(known.every))}, as the program's budget pays for no more`;
+  sayState(process.answers ? live : "The process does not answer", process.answers);
 }
 
 // The busiest one first, or else the newest: the first one of many is often a parent that does nothing.
@@ -252,8 +256,8 @@ function render() {
   byId("probes").hidden = byId("now").hidden = false;
   byId("fixed").hidden = shown.canChange;
   byId("switches").disabled = !shown.canChange;
-  signs.render({ stale: known.event ? (Date.now() - known.event) / 1000 : 0, silent: known.silent, anomalies: beside.anomaliesNow(), leftOut: known.leftOut });
-  document.body.classList.toggle("stale", Boolean(shown.ended) || (known.event > 0 && Date.now() - known.event > 5000));
+  signs.render({ stale: age(), silent: known.silent, anomalies: beside.anomaliesNow(), leftOut: known.leftOut });
+  document.body.classList.toggle("stale", Boolean(shown.ended) || age() > 5);
   document.title = [chosen() ? called(chosen().about) : "", shown.program, shown.process, "spex"].filter(Boolean).join(" · ");
   writeAddress({ process: shown.process, program: shown.program, probe: shown.chosen, filter: byId("filter").value, sort: table.sortText() });
   if (document.hidden) return;
@@ -391,7 +395,7 @@ document.addEventListener("keydown", event => {
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { render(); beside.redraw(); });
 onChange(render);
-setInterval(() => { if (known.event && Date.now() - known.event > 2500) render(); }, 1000);
+setInterval(() => { if (age() > 2.5) render(); }, 1000);
 overview.whenChosen(chooseProbe);
 Object.assign(table.actions, { choose: chooseProbe, turn, sorted: render });
 data.takeToken();

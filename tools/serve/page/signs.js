@@ -7,7 +7,7 @@ import { isHeld, shown } from "./model.js";
 
 const over = 1.25, lookBack = 10, staleAfter = 3;
 
-// By the accounts of the budget, which do not have what it costs to answer this page.
+// By the accounts of the budget, which have what it costs to answer this page.
 function overBudget() {
   const budget = shown.interval?.budget, last = shown.totals.slice(-lookBack).map(({ spent }) => spent);
   if (!(budget > 0) || last.length < lookBack || last.some(spent => (spent ?? null) === null)) return null;
