@@ -280,6 +280,10 @@ class Api(Server):
             self.assertGreaterEqual(times["first"], 40)  # it sleeps for 0.1 ms
             self.assertGreater(times["counts"][0], 0)
             self.assertGreater(times["counts"][-1], 0)
+            slowest = probe["slowest"]
+            self.assertGreater(slowest["seconds"], 1e-4)
+            self.assertLess(abs(slowest["end_ns"] / 1e6 - interval["time"]), 30e3)
+            self.assertIn(str(slowest["thread"]), os.listdir("/proc/%d/task" % self.process.pid))
         self.post({"program": NAME, "probes": "off"})
         while self.next_event(stream, "programs")["programs"][0]["processes"][0]["sites_on"]:
             continue

@@ -228,6 +228,28 @@ class Live(Page):
         site = self.probe_sites(process)["query"]
         self.assertEqual((site["on"], site["period"]), (True, 7))
 
+    def test_the_slowest_executions_on_a_time_line(self):
+        """Of the chosen probe, with what went on meanwhile in the same thread."""
+        process = self.start(environment=self.environment(SPEX_PROBES="query,query.parse"))
+        self.open_with_token()
+        self.wait_for_row("query", lambda row: row[3] != "–")
+        self.browser.find_element(By.XPATH, "//tbody//th//button[text()='query']").click()
+        self.wait(lambda: self.browser.find_element(By.ID, "slowest").is_enabled())
+        self.browser.find_element(By.ID, "slowest").click()
+        self.wait(lambda: self.text("#picture .note").startswith("query (lat) took "))
+        self.assertIn("the slowest of the last 10 to 20 seconds", self.text("#picture .note"))
+        self.assertEqual(self.text("#picture-title"), "Slowest executions of %s %d" % (NAME, process.pid))
+        chosen, lanes = self.browser.execute_script(
+            "return [[...document.querySelectorAll('#picture .block.chosen')].map(one => one.title),"
+            " [...document.querySelectorAll('#picture .lane')].map(one => one.textContent)]")
+        self.assertEqual((len(chosen), len(lanes)), (1, 1))
+        self.assertRegex(chosen[0], r"^query \(lat\)\n[\d.]+ [mµ]?s, begins after 0 s\ncpu \d+$")
+        self.assertRegex(lanes[0], r"^thread \d+$")
+        Select(self.browser.find_element(By.CSS_SELECTOR, "#picture select")).select_by_visible_text("query.parse (tpt)")
+        self.wait(lambda: self.text("#picture .note").startswith("query.parse (tpt) took "))
+        self.browser.find_element(By.ID, "picture-close").click()
+        self.check_log()
+
     def test_the_token_is_typed_in(self):
         self.start(environment=self.environment(SPEX_PROBES="*"))
         self.serve("--token-file", self.path("token"))
@@ -391,12 +413,18 @@ class Shown(Page):
             self.skipTest("SPEX_AXE is not set: axe (axe-core of npm) did not look at the page")
         with open(axe, encoding="utf-8") as file:
             script = file.read()
-        for name in self.appearances():
+
+        def look(name):
             self.browser.execute_script(script)
             found = self.browser.execute_async_script("axe.run().then(arguments[0])")
             told = ["%s: %s" % (one["id"], node["html"]) for one in found["violations"] for node in one["nodes"]]
             self.assertEqual(told, [], name)
             self.assertGreater(len(found["passes"]), 10)
+        for name in self.appearances():
+            look(name)
+        self.browser.find_element(By.ID, "slowest").click()
+        self.wait(lambda: " took " in (self.text("#picture .note") or ""))
+        look("slowest")
 
 
 if __name__ == "__main__":

@@ -120,6 +120,19 @@ static int add_leases(json_t *probes, const struct spex_profile *latest) {
     return err;
 }
 
+/* The slowest execution of the last 10 to 20 s, corrected as other times are; null: there is none. */
+static json_t *slowest_json(const struct spex_profile *profile,
+                            const struct spex_profile_row *row) {
+    const struct spex_profile_slowest *slowest = &row->probe.slowest;
+    double ticks = spex_figures_corrected(profile, &row->probe, (double)slowest->ticks);
+    double seconds = ticks / profile->process.ticks_per_second;
+    if (!spex_probe_type_ticks(row->probe.probe_type) || !(seconds > 0) || !isfinite(seconds))
+        return json_null();
+    return json_pack("{s:f, s:I, s:I, s:I}", "seconds", seconds, "end_ns",
+                     (json_int_t)slowest->realtime_ns, "thread", (json_int_t)slowest->thread_id,
+                     "cpu", (json_int_t)slowest->cpu_id);
+}
+
 /* Adds to each probe of an interval what is of that time alone, and how it is now. */
 static int add_present(json_t *figures, const struct spex_profile *profile) {
     json_t *probes = json_object_get(figures, "probes");
@@ -129,10 +142,11 @@ static int add_present(json_t *figures, const struct spex_profile *profile) {
     for (size_t r = 0; !err && r < profile->row_count; r++) {
         const struct spex_profile_row *row = &profile->rows[r];
         json_t *histogram = histogram_json(profile, row, bounds);
-        json_t *more = json_pack("{s:I, s:s, s:f, s:o}", "sites_on",
-                                 (json_int_t)row->probe.sites_on, "why", row->probe.why,
-                                 "overhead_seconds", spex_profile_row_cost(profile, &row->probe),
-                                 "histogram", histogram ? histogram : json_null());
+        json_t *more =
+            json_pack("{s:I, s:s, s:f, s:o, s:o}", "sites_on", (json_int_t)row->probe.sites_on,
+                      "why", row->probe.why, "overhead_seconds",
+                      spex_profile_row_cost(profile, &row->probe), "histogram",
+                      histogram ? histogram : json_null(), "slowest", slowest_json(profile, row));
         err = !more || json_object_update(json_array_get(probes, r), more);
         json_decref(more);
     }

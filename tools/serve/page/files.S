@@ -29,6 +29,7 @@ spex_page_\name\()_end:
     page_file flame, "flame.js"
     page_file timeline, "timeline.js"
     page_file models, "models.js"
+    page_file exemplars, "exemplars.js"
     page_file icon, "icon.svg"
     page_file echarts, "echarts.min.js.gz"
 

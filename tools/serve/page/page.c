@@ -27,6 +27,7 @@ PAGE_FILE(blocks);
 PAGE_FILE(flame);
 PAGE_FILE(timeline);
 PAGE_FILE(models);
+PAGE_FILE(exemplars);
 PAGE_FILE(icon);
 PAGE_FILE(echarts);
 
@@ -56,6 +57,7 @@ static const struct spex_page_file files[] = {
     {"/flame.js", SCRIPT, BYTES(flame), false},
     {"/timeline.js", SCRIPT, BYTES(timeline), false},
     {"/models.js", SCRIPT, BYTES(models), false},
+    {"/exemplars.js", SCRIPT, BYTES(exemplars), false},
     {"/icon.svg", "image/svg+xml", BYTES(icon), false},
     {"/echarts.js", SCRIPT, BYTES(echarts), true},
 };

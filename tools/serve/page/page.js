@@ -6,6 +6,7 @@ import * as beside from "./beside.js";
 import * as charts from "./charts.js";
 import * as data from "./data.js";
 import { byId, element, listTile, row, say, tile } from "./elements.js";
+import * as exemplars from "./exemplars.js";
 import { called, chosen, isSelected, pointsOf, probeOf, shown, takeDetail, takeHistory, takeInterval, unitOf, valuesOf } from "./model.js";
 import * as overview from "./overview.js";
 import * as signs from "./signs.js";
@@ -99,6 +100,7 @@ function take(interval) {
   if (interval.pid !== shown.process) return;
   known.event = Date.now();
   takeInterval(interval);
+  exemplars.take(interval);
   view.newest = Math.max(view.newest, interval.time);
   renderSoon();
 }
@@ -338,6 +340,7 @@ function choose(process, chosenProbe = "") {
   Object.assign(known, { at: 0, sites: -1, sitesOn: -1, event: 0, silent: false });
   byId("process").value = String(process);
   table.forget();
+  exemplars.forget();
   overview.forget();
   askHistory(process);
   connect();

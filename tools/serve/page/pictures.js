@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures of recorded traces, in a dialog; and what pictures of blocks beside and below each other have in common.
+// Pictures of executions, in a dialog: of recorded traces, and those that others show.
 
 import { traceAs } from "./data.js";
 import { byId, element, say } from "./elements.js";
@@ -20,28 +20,33 @@ const kinds = [["Flame graph", "folded", flame.show], ["Time line", "chrome", ti
 // What is asked for last is shown, if the dialog is still open then.
 let asked = 0;
 
-async function open(name, [what, format, show]) {
-  const mine = ++asked, contents = byId("picture-contents"), state = byId("picture-state");
+// Opens the dialog; fill(container, isShown) draws, and returns what is to be said of it.
+export async function showPicture(title, fill) {
+  const mine = ++asked, contents = byId("picture-contents"), state = byId("picture-state"), part = element("div", "");
+  say(byId("picture-title"), title);
+  contents.replaceChildren(part);
+  byId("picture").showModal();
+  try {
+    const told = await fill(part, () => mine === asked);
+    if (mine === asked) say(state, told ?? "");
+  } catch (error) {
+    if (mine === asked) say(state, `There is no picture: ${error.message}`);
+  }
+}
+
+function open(name, [what, format, show]) {
   const called = one => (one === "." ? "the whole folder" : one), before = what === difference[0] ? byId("before").value : "";
   if (what === difference[0] && (!before || before === name)) {
     say(byId("traces-state"), "A difference is to another trace: choose it as “compare with” above the table.");
     byId("before").focus();
     return;
   }
-  say(byId("picture-title"), `${what} of ${called(name)}${before ? ` to ${called(before)}` : ""}`);
-  contents.replaceChildren();
-  say(state, "The trace is being read");
-  byId("picture").showModal();
-  try {
-    const { contents: exported, problem, file } = await traceAs(name, format, before);
-    const part = element("div", "");
-    if (mine !== asked) return;
-    contents.append(part);
-    await show(part, exported, file);
-    if (mine === asked) say(state, problem ? `Not all could be read: ${problem}` : "");
-  } catch (error) {
-    if (mine === asked) say(state, `There is no picture: ${error.message}`);
-  }
+  say(byId("picture-state"), "The trace is being read");
+  showPicture(`${what} of ${called(name)}${before ? ` to ${called(before)}` : ""}`, async (part, isShown) => {
+    const { contents, problem, file } = await traceAs(name, format, before);
+    if (isShown()) await show(part, contents, file);
+    return problem ? `Not all could be read: ${problem}` : "";
+  });
 }
 
 export function buttons(name) {

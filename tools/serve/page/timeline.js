@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A time line of one execution, from the trace as `spex export --format chrome` writes it: an event a line. A trace may be larger than the
+// A time line of one execution, of those that a running program has told, or from the trace as `spex export --format chrome` writes it: an event a line. A trace may be larger than the
 // browser's memory: it is read by lines, once for the slowest executions, and once more for what went on during the chosen one.
 
 import { block, drawn, setRows, table } from "./blocks.js";
@@ -45,7 +45,7 @@ async function executions(contents, take) {
 const keyOf = ({ pid, name, cat }) => [pid, cat, name].join("\n");
 const isSpan = ({ cat }) => cat === "span";
 
-// The slowest of each probe, the slowest first; probes of spans come first, since those are requests.
+// The slowest of each probe, the slowest first.
 async function slowestOf(contents) {
   const probes = new Map();
   let count = 0, left = 0;
@@ -59,9 +59,11 @@ async function slowestOf(contents) {
     slowest.splice(at < 0 ? slowest.length : at, 0, one);
     if (slowest.length > slowestKept) slowest.pop();
   });
-  const order = (one, other) => isSpan(other.about) - isSpan(one.about) || other.slowest[0].dur - one.slowest[0].dur;
-  return { count, left: left + leftOut, lost, probes: [...probes.values()].sort(order) };
+  return { count, left: left + leftOut, lost, probes: [...probes.values()] };
 }
+
+// Probes of spans come first, since those are requests.
+const order = (one, other) => isSpan(other.about) - isSpan(one.about) || other.slowest[0].dur - one.slowest[0].dur;
 
 // What the process did meanwhile; of very much, the longest.
 async function partsOf(contents, chosen) {
@@ -81,14 +83,16 @@ async function partsOf(contents, chosen) {
   return { parts, left };
 }
 
-const sameKey = (one, other) => isSpan(one) && isSpan(other) && one.args?.key === other.args?.key;
 const isSame = (one, other) => ["ts", "dur", "tid", "name", "id"].every(name => one[name] === other[name]);
+const keyOfSpan = one => (isSpan(one) ? one.args?.key : undefined);
+const sameKey = (one, other) => (keyOfSpan(one) === undefined ? isSpan(one) && isSame(one, other) : keyOfSpan(one) === keyOfSpan(other));
 const threadOf = ({ tid }) => tid % furtherTrack;
 
 // Spans of the same key are the request's own; then come the thread that has ended it, and the busiest others.
 function laneOf(part, chosen) {
-  if (sameKey(part, chosen)) return { name: `key ${part.args.key}`, order: 0 };
-  if (isSpan(part)) return { name: "spans of other keys", order: 3 };
+  const key = keyOfSpan(part);
+  if (sameKey(part, chosen)) return { name: key === undefined ? "the execution itself" : `key ${key}`, order: 0 };
+  if (isSpan(part)) return { name: key === undefined ? "other spans" : "spans of other keys", order: 3 };
   return { name: `thread ${threadOf(part)}`, order: threadOf(part) === threadOf(chosen) ? 1 : 2 };
 }
 
@@ -162,9 +166,13 @@ function partsTable(lanes, chosen) {
       [name, part.ts < chosen.ts ? "before it" : micro(part.ts - chosen.ts), micro(part.dur)], ["", "number", "number"])));
 }
 
-class TimeLine {
-  constructor(container, contents, { probes, count, left, lost }) {
-    Object.assign(this, { contents, probes, rank: 0, asked: 0, probe: element("select", ""), list: element("select", ""),
+// `from`: the probes with their slowest executions, partsOf(chosen), what went on meanwhile, stamp(one), when one was, and what to say
+// of them all.
+export class TimeLine {
+  constructor(container, from) {
+    const { probes } = from;
+    probes.sort(order);
+    Object.assign(this, { from, probes, rank: 0, asked: 0, probe: element("select", ""), list: element("select", ""),
       slower: element("button", "Next slower", { type: "button" }), faster: element("button", "Next faster", { type: "button" }),
       told: element("p", "", { class: "note", role: "status" }), picture: element("div", "", { class: "lanes" }) });
     const tools = element("p", "", { class: "tools" });
@@ -177,8 +185,6 @@ class TimeLine {
     const several = new Set(probes.map(({ about: one }) => one.pid)).size > 1;
     this.probe.append(...probes.map(({ about: one }, n) =>
       element("option", called(one) + (several ? `, process ${one.pid}` : ""), { value: n })));
-    this.whole = `The trace has ${number(count)} executions with their times.` +
-      (left ? ` ${number(left)} more are too many for the picture.` : "") + (lost ? ` ${number(lost)} records of all probes were lost.` : "");
     container.append(tools, this.told, this.picture);
     this.probe.addEventListener("change", () => this.choose(0));
     this.list.addEventListener("change", () => this.choose(Number(this.list.value)));
@@ -191,16 +197,22 @@ class TimeLine {
     return this.probes[Number(this.probe.value)].slowest;
   }
 
+  // The first one where there is none with the key.
+  chooseProbe(key) {
+    this.probe.value = String(Math.max(this.probes.findIndex(({ key: one }) => one === key), 0));
+    return this.choose(0);
+  }
+
   async choose(rank) {
     const mine = ++this.asked, chosen = this.slowest[rank];
     this.rank = rank;
     this.list.replaceChildren(...this.slowest.map((one, n) =>
-      element("option", `${n + 1}: ${micro(one.dur)}, at ${(one.ts / 1e6).toFixed(6)} s`, { value: n })));
+      element("option", `${n + 1}: ${micro(one.dur)}, ${this.from.stamp(one)}`, { value: n })));
     this.list.value = String(rank);
     this.slower.disabled = rank === 0;
     this.faster.disabled = rank === this.slowest.length - 1;
     say(this.told, "The trace is being read");
-    const { parts, left } = await partsOf(this.contents, chosen);
+    const { parts, left } = await this.from.partsOf(chosen);
     if (mine !== this.asked) return;
     this.shown = { chosen, leftParts: left, ...lanesOf(parts, chosen) };
     this.draw();
@@ -210,7 +222,7 @@ class TimeLine {
     if (!this.shown) return;
     const { chosen, lanes, left, leftParts } = this.shown;
     say(this.told, `${called(chosen)} took ${micro(chosen.dur)}, ended by thread ${threadOf(chosen)}. ` +
-      "The other threads are those of its process. " + this.whole + (left ? ` ${number(left)} more threads were at work.` : "") +
+      "The other threads are those of its process. " + this.from.whole + (left ? ` ${number(left)} more threads were at work.` : "") +
       (leftParts ? ` ${number(leftParts)} shorter executions are not drawn.` : ""));
     const pixels = this.picture.clientWidth;
     this.picture.replaceChildren(axis(chosen, pixels), ...lanes.flatMap(lane => drawLane(lane, chosen, pixels)), partsTable(lanes, chosen));
@@ -218,7 +230,10 @@ class TimeLine {
 }
 
 export async function show(container, contents) {
-  const slowest = await slowestOf(contents);
-  if (slowest.count) return new TimeLine(container, contents, slowest).choose(0);
+  const { probes, count, left, lost } = await slowestOf(contents);
+  const whole = `The trace has ${number(count)} executions with their times.` +
+    (left ? ` ${number(left)} more are too many for the picture.` : "") + (lost ? ` ${number(lost)} records of all probes were lost.` : "");
+  if (count)
+    return new TimeLine(container, { probes, whole, partsOf: chosen => partsOf(contents, chosen), stamp: one => `at ${(one.ts / 1e6).toFixed(6)} s` }).choose(0);
   container.append(element("p", "The trace has no executions with a time: no lat, tpt, kernel or span."));
 }
