@@ -147,7 +147,7 @@ class Metrics(Server):
         self.assertTrue(self.began - 1 <= float(found[5]) <= time.time() + 1)
         self.assertNotIn(" # {", self.metrics())
 
-    def prometheus(self):
+    def prometheus(self, features="exemplar-storage"):
         """Starts Prometheus, which scrapes the server, and returns its port."""
         if not shutil.which("prometheus"):
             self.skipTest("prometheus (Debian's) is not there: exemplars were not scraped")
@@ -157,7 +157,7 @@ class Metrics(Server):
             file.write("global: {scrape_interval: 1s}\nscrape_configs: [{job_name: spex, static_configs: "
                        "[{targets: ['127.0.0.1:%d']}]}]\n" % self.port)
         process = subprocess.Popen(
-            ["prometheus", "--enable-feature=exemplar-storage", "--config.file=" + self.path("prometheus.yml"),
+            ["prometheus", "--enable-feature=" + features, "--config.file=" + self.path("prometheus.yml"),
              "--storage.tsdb.path=" + self.path("prometheus"), "--web.listen-address=127.0.0.1:%d" % port],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(process.wait)
@@ -187,16 +187,39 @@ class Metrics(Server):
         labels = [one["labels"]["pid"] for series in data for one in series["exemplars"]]
         self.assertEqual(set(labels), {str(program.pid)})
 
-    def test_quantiles_of_promql_are_within_a_bucket(self):
-        """What the program has measured at the end, but for a few executions that are on their way."""
+    def measured(self):
+        """What a program has measured of `query`, and measures no more."""
         program = self.start(environment=self.environment(SPEX_PROBES="query"))
         self.serve()
         self.wait_for("spex_probe_duration_seconds_count", lambda values: values.get(QUERY, 0) > 1000)
         self.set(program.pid, "off")
-        process, port = self.prometheus()
         answer, text = self.ask("/api/probes?process=%d" % program.pid)
         self.assertEqual(answer.status, 200, text)
         (own,) = [probe["values"][0] for probe in json.loads(text)["figures"]["probes"] if probe["name"] == "query"]
+        return own
+
+    def test_quantiles_of_native_histograms_are_within_a_tenth(self):
+        """And the other metrics are the same as in texts."""
+        own = self.measured()
+        process, port = self.prometheus("native-histograms,exemplar-storage")
+
+        def asked(query):
+            (found,) = self.ask_prometheus(process, port, "query", query=query)
+            return float(found["value"][1])
+        for share, name in (0.5, "p50"), (0.9, "p90"), (0.99, "p99"):
+            found = asked('histogram_quantile(%g, sum(spex_probe_duration_seconds{probe="query"}))' % share)
+            self.assertLess(abs(found / own[name] - 1), 0.1, (name, own[name], found))
+        for name in "spex_probe_executions_total", "spex_program_processes", "spex_probe_period":
+            (before, *_), now = self.values(name).values(), asked(name + '{program="%s"}' % NAME)
+            self.assertEqual(before, now, name)
+        count = asked('histogram_count(spex_probe_duration_seconds{probe="query"})')
+        self.assertLess(abs(self.values("spex_probe_duration_seconds_count")[QUERY] - count), 0.01 * count)
+        self.assertEqual(asked("up"), 1)
+
+    def test_quantiles_of_promql_are_within_a_bucket(self):
+        """What the program has measured at the end, but for a few executions that are on their way."""
+        own = self.measured()
+        process, port = self.prometheus()
         bounds = sorted({float(dict(labels)["le"]) for labels in self.values("spex_probe_duration_seconds_bucket")})
         for share, name in (0.5, "p50"), (0.9, "p90"), (0.99, "p99"):
             (found,) = self.ask_prometheus(process, port, "query", query=(

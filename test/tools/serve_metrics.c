@@ -106,6 +106,34 @@ static void buckets_hold_the_times_up_to_their_bounds(void **state) {
     spex_sums_free(&sums);
 }
 
+/* Of schema 3: bucket number i ends at 2 to the power of i/8 seconds. */
+static void native_buckets_hold_the_times_between_their_bounds(void **state) {
+    static const uint64_t times[] = {0, 1, 10, 1500, 3000000, 200000000000, 2000000000000};
+    (void)state;
+    for (size_t t = 0; t < COUNT_OF(times); t++) {
+        static struct made made;
+        struct spex_sums sums = {.probes = NULL};
+        make(&made, "query");
+        add_times(&made, times[t], 3);
+        assert_int_equal(sums_of(&sums, &made.profile, 10), 0);
+        double seconds = (double)times[t] / 1e9;
+        for (int b = 0; b < SPEX_SUMS_NATIVES; b++) {
+            double above = b ? exp2((SPEX_SUMS_NATIVE_FIRST + b - 2) / 8.0) : -1;
+            double most = exp2((SPEX_SUMS_NATIVE_FIRST + b - 1) / 8.0);
+            bool last = b == SPEX_SUMS_NATIVES - 1;
+            /* A time stands for the middle of its bucket of spex's own histogram. */
+            bool in = seconds * 1.008 > above && (seconds / 1.008 <= most || last);
+            assert_true(sums.probes[0].natives[b] == 0 || (sums.probes[0].natives[b] == 3 && in));
+        }
+        double all = 0;
+        for (int b = 0; b < SPEX_SUMS_NATIVES; b++)
+            all += sums.probes[0].natives[b];
+        assert_true(all == 3);
+        spex_sums_free(&sums);
+    }
+    assert_true(exp2((SPEX_SUMS_NATIVE_FIRST - 1) / 8.0) == SPEX_SUMS_ZERO);
+}
+
 /* As in the table: what the clock takes is taken off. */
 static void times_are_corrected_as_figures_are(void **state) {
     (void)state;
@@ -230,7 +258,7 @@ static char *text_in(const char *program, struct made *made, bool open, unsigned
     size_t bytes;
     assert_int_equal(sums_of(&sums, &made->profile, 10), 0);
     FILE *out = open_memstream(&text, &bytes);
-    spex_metrics_write(out, open, &list, 1, &server);
+    spex_metrics_write(out, open ? SPEX_METRICS_OPEN : SPEX_METRICS_TEXT, &list, 1, &server);
     fclose(out);
     spex_sums_free(&sums);
     return text;
@@ -252,7 +280,7 @@ static void write_text(char **text, const struct spex_sums *sums) {
     size_t bytes;
     free(*text);
     FILE *out = open_memstream(text, &bytes);
-    spex_metrics_write(out, true, &list, 1, &server);
+    spex_metrics_write(out, SPEX_METRICS_OPEN, &list, 1, &server);
     fclose(out);
 }
 
@@ -477,26 +505,50 @@ static void values_have_the_names_of_a_snapshot(void **state) {
     spex_sums_free(&sums);
 }
 
-static void openmetrics_is_for_who_wants_it(void **state) {
+static void who_asks_gets_the_format_that_he_likes_best(void **state) {
     (void)state;
-    assert_false(spex_metrics_wants_open(NULL));
-    assert_false(spex_metrics_wants_open(""));
-    assert_false(spex_metrics_wants_open("*/*"));
-    assert_false(spex_metrics_wants_open("text/plain;version=0.0.4"));
-    assert_true(spex_metrics_wants_open(
-        "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;"
-        "q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"));
-    assert_true(spex_metrics_wants_open("text/plain; q=0.5, Application/OpenMetrics-Text"));
-    assert_false(spex_metrics_wants_open("application/openmetrics-text;q=0"));
-    assert_false(spex_metrics_wants_open("text/plain, application/openmetrics-text; q=0.9"));
-    assert_false(spex_metrics_wants_open(",,;;q=,"));
-    assert_false(spex_metrics_wants_open("application/openmetrics-text;q="));
+    assert_int_equal(spex_metrics_format_for(NULL), SPEX_METRICS_TEXT);
+    assert_int_equal(spex_metrics_format_for(""), SPEX_METRICS_TEXT);
+    assert_int_equal(spex_metrics_format_for("*/*"), SPEX_METRICS_TEXT);
+    assert_int_equal(spex_metrics_format_for("text/plain;version=0.0.4"), SPEX_METRICS_TEXT);
+    assert_int_equal(
+        spex_metrics_format_for(
+            "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;"
+            "q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"),
+        SPEX_METRICS_OPEN);
+    assert_int_equal(spex_metrics_format_for("text/plain; q=0.5, Application/OpenMetrics-Text"),
+                     SPEX_METRICS_OPEN);
+    assert_int_equal(spex_metrics_format_for("application/openmetrics-text;q=0"),
+                     SPEX_METRICS_TEXT);
+    assert_int_equal(spex_metrics_format_for("text/plain, application/openmetrics-text; q=0.9"),
+                     SPEX_METRICS_TEXT);
+    assert_int_equal(spex_metrics_format_for(",,;;q=,"), SPEX_METRICS_TEXT);
+    assert_int_equal(spex_metrics_format_for("application/openmetrics-text;q="), SPEX_METRICS_TEXT);
+    static const char protobuf[] =
+        "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=%s%s";
+    static const struct {
+        const char *encoding, *others;
+        enum spex_metrics_format format;
+    } cases[] = {
+        {"delimited", "", SPEX_METRICS_PROTOBUF},
+        {"delimited", ",application/openmetrics-text;q=0.8,text/plain;q=0.5",
+         SPEX_METRICS_PROTOBUF},
+        {"delimited;q=0.4", ",application/openmetrics-text;q=0.8", SPEX_METRICS_OPEN},
+        {"text", ",text/plain;q=0.5", SPEX_METRICS_TEXT},
+        {"delimited;q=0", "", SPEX_METRICS_TEXT},
+    };
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        char accept[256];
+        snprintf(accept, sizeof(accept), protobuf, cases[c].encoding, cases[c].others);
+        assert_int_equal(spex_metrics_format_for(accept), cases[c].format);
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_are_as_close_as_is_told),
         cmocka_unit_test(buckets_hold_the_times_up_to_their_bounds),
+        cmocka_unit_test(native_buckets_hold_the_times_between_their_bounds),
         cmocka_unit_test(times_are_corrected_as_figures_are),
         cmocka_unit_test(times_wait_for_the_length_of_a_tick),
         cmocka_unit_test(processes_of_a_program_are_added),
@@ -511,7 +563,7 @@ int main(void) {
         cmocka_unit_test(labels_are_escaped),
         cmocka_unit_test(values_that_are_no_times_have_sums),
         cmocka_unit_test(values_have_the_names_of_a_snapshot),
-        cmocka_unit_test(openmetrics_is_for_who_wants_it),
+        cmocka_unit_test(who_asks_gets_the_format_that_he_likes_best),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

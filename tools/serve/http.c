@@ -39,7 +39,7 @@ static enum MHD_Result answer_metrics(struct spex_request *request) {
     struct spex_server *server = request->server;
     struct spex_metrics_program list[SPEX_PROGRAMS_NAMES];
     long count = spex_programs_sums(&server->programs, list);
-    bool open = spex_metrics_wants_open(
+    enum spex_metrics_format format = spex_metrics_format_for(
         MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Accept"));
     const struct spex_metrics_server own = {
         .programs_left_out = spex_programs_left_out(&server->programs),
@@ -53,7 +53,7 @@ static enum MHD_Result answer_metrics(struct spex_request *request) {
     size_t bytes = 0;
     FILE *out = count < 0 ? NULL : open_memstream(&text, &bytes);
     if (out) {
-        spex_metrics_write(out, open, list, (size_t)count, &own);
+        spex_metrics_write(out, format, list, (size_t)count, &own);
         bool failed = ferror(out);
         failed |= fclose(out) != 0;
         if (failed) {
@@ -61,7 +61,7 @@ static enum MHD_Result answer_metrics(struct spex_request *request) {
             text = NULL;
         }
     }
-    return spex_http_answer(request, MHD_HTTP_OK, spex_metrics_content_type(open), text, bytes);
+    return spex_http_answer(request, MHD_HTTP_OK, spex_metrics_content_type(format), text, bytes);
 }
 
 static enum MHD_Result answer_page(struct spex_request *request) {

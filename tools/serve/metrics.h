@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of /metrics: OpenMetrics 1.0, or Prometheus' text format 0.0.4. */
+/* /metrics: OpenMetrics 1.0, Prometheus' text format 0.0.4, or, with native histograms, its messages of
+ * Protocol Buffers. */
 #ifndef SPEX_TOOLS_SERVE_METRICS_H
 #define SPEX_TOOLS_SERVE_METRICS_H
 
@@ -29,14 +30,18 @@ struct spex_metrics_server {
     unsigned buckets;
 };
 
-/* Whether a request with this header `Accept`, which may be NULL, gets OpenMetrics. */
-bool spex_metrics_wants_open(const char *accept);
+enum spex_metrics_format { SPEX_METRICS_TEXT, SPEX_METRICS_OPEN, SPEX_METRICS_PROTOBUF };
 
-/* The header `Content-Type` of the text. */
-const char *spex_metrics_content_type(bool open);
+/* What a request with this header `Accept`, which may be NULL, gets. */
+enum spex_metrics_format spex_metrics_format_for(const char *accept);
 
-/* Writes all metrics. `open`: as OpenMetrics. Errors of writing stay in the stream. */
-void spex_metrics_write(FILE *out, bool open, const struct spex_metrics_program *programs,
-                        size_t count, const struct spex_metrics_server *server);
+/* The header `Content-Type` of the format. */
+const char *spex_metrics_content_type(enum spex_metrics_format format);
+
+/* Writes all metrics. Errors of writing stay in the stream; of protobuf, a family for which there is no
+ * memory is left out. */
+void spex_metrics_write(FILE *file, enum spex_metrics_format format,
+                        const struct spex_metrics_program *programs, size_t count,
+                        const struct spex_metrics_server *server);
 
 #endif

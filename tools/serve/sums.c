@@ -62,27 +62,70 @@ static int order_for_qsort(const void *one, const void *other) {
     return spex_sums_order(one, other);
 }
 
+/* The bounds of both kinds of buckets, so that a histogram is gone through once, in their order: made at
+ * the first use. */
+enum { ALL_BOUNDS = SPEX_SUMS_BOUNDS + SPEX_SUMS_NATIVES };
+static struct {
+    double bounds[ALL_BOUNDS];
+    /* Which of `bounds` ends a bucket. */
+    size_t classic[SPEX_SUMS_BOUNDS], natives[SPEX_SUMS_NATIVES];
+    bool made;
+} all;
+
+static double native_bound(size_t bucket) {
+    return exp2(SPEX_SUMS_NATIVE_LEAST + (double)bucket / (1 << SPEX_SUMS_SCHEMA));
+}
+
+static void make_bounds(void) {
+    size_t c = 0, n = 0;
+    while (!all.made && c + n < ALL_BOUNDS) {
+        bool native = c == SPEX_SUMS_BOUNDS ||
+                      (n < SPEX_SUMS_NATIVES && native_bound(n) < spex_sums_bounds[c]);
+        size_t at = c + n;
+        all.bounds[at] = native ? native_bound(n) : spex_sums_bounds[c];
+        if (native)
+            all.natives[n++] = at;
+        else
+            all.classic[c++] = at;
+    }
+    all.made = true;
+}
+
+/* `weights` are cumulative, of `all.bounds` and then of all values. */
+static void set_buckets(struct spex_sums_probe *probe, const double weights[ALL_BOUNDS + 1]) {
+    double before = 0;
+    for (size_t b = 0; b < SPEX_SUMS_BOUNDS; b++)
+        probe->buckets[b] = weights[all.classic[b]];
+    probe->buckets[SPEX_SUMS_BOUNDS] = weights[ALL_BOUNDS];
+    for (size_t b = 0; b < SPEX_SUMS_NATIVES; b++) {
+        double now = weights[b + 1 < SPEX_SUMS_NATIVES ? all.natives[b] : ALL_BOUNDS];
+        probe->natives[b] = now - before;
+        before = now;
+    }
+}
+
 /* Times need the length of a tick, which is not known in the first milliseconds. */
 static void add_values(struct spex_sums_probe *probe, const struct spex_profile *profile,
                        const struct spex_profile_row *row) {
     bool ticks = spex_probe_type_ticks(probe->type);
     double rate = profile->process.ticks_per_second;
-    double scale = ticks ? rate : 1, bounds[SPEX_SUMS_BOUNDS], weights[SPEX_SUMS_BUCKETS];
+    double scale = ticks ? rate : 1, bounds[ALL_BOUNDS], weights[ALL_BOUNDS + 1];
     if (scale <= 0)
         return;
-    for (size_t b = 0; b < SPEX_SUMS_BOUNDS; b++)
-        bounds[b] = spex_sums_bounds[b] * scale;
+    make_bounds();
+    for (size_t b = 0; b < ALL_BOUNDS; b++)
+        bounds[b] = all.bounds[b] * scale;
     probe->series = row->probe.series;
     const char *names = spex_profile_value_names(profile, &row->probe);
     snprintf(probe->names, sizeof(probe->names), "%s", names ? names : "");
     for (unsigned s = 0; s < probe->series; s++) {
-        double sum = spex_figures_divide(profile, row, s, bounds, SPEX_SUMS_BOUNDS, weights);
-        for (size_t b = 1; b < SPEX_SUMS_BUCKETS; b++)
+        double sum = spex_figures_divide(profile, row, s, bounds, ALL_BOUNDS, weights);
+        for (size_t b = 1; b <= ALL_BOUNDS; b++)
             weights[b] += weights[b - 1];
-        probe->weight[s] = weights[SPEX_SUMS_BOUNDS];
+        probe->weight[s] = weights[ALL_BOUNDS];
         probe->sum[s] = sum / scale;
         if (s == 0)
-            memcpy(probe->buckets, weights, sizeof(weights));
+            set_buckets(probe, weights);
     }
 }
 
@@ -210,6 +253,7 @@ static void join_probe(join *joined, struct spex_sums_probe *to,
     join_all(joined, to->weight, from->weight, SPEX_MAX_FIELDS);
     join_all(joined, to->sum, from->sum, SPEX_MAX_FIELDS);
     join_all(joined, to->buckets, from->buckets, SPEX_SUMS_BUCKETS);
+    join_all(joined, to->natives, from->natives, SPEX_SUMS_NATIVES);
 }
 
 /* The probe of the same name, after `at`; NULL where there was no room for it. */

@@ -22,6 +22,20 @@ enum {
     SPEX_SUMS_BUCKETS = SPEX_SUMS_BOUNDS + 1
 };
 
+/* Buckets of native histograms: the first one of times up to SPEX_SUMS_ZERO, 2⁻³⁰ s; then eight for each power of
+ * two (schema 3), each up to 9.05 % wide, to 2¹⁰ s; the last one has what is longer, too. Not
+ * cumulative. */
+enum {
+    SPEX_SUMS_SCHEMA = 3,
+    SPEX_SUMS_NATIVE_LEAST = -30,
+    SPEX_SUMS_NATIVE_MOST = 10,
+    SPEX_SUMS_NATIVES =
+        1 + (SPEX_SUMS_NATIVE_MOST - SPEX_SUMS_NATIVE_LEAST) * (1 << SPEX_SUMS_SCHEMA),
+    /* The number that the schema gives to the second one. */
+    SPEX_SUMS_NATIVE_FIRST = SPEX_SUMS_NATIVE_LEAST * (1 << SPEX_SUMS_SCHEMA) + 1
+};
+#define SPEX_SUMS_ZERO 0x1p-30
+
 /* In seconds. */
 extern const double spex_sums_bounds[SPEX_SUMS_BOUNDS];
 
@@ -76,6 +90,7 @@ struct spex_sums_probe {
     /* Of the first series: values up to each bound, and all of them. Cumulative, so that the
      * greater of two is also one. */
     double buckets[SPEX_SUMS_BUCKETS];
+    double natives[SPEX_SUMS_NATIVES];
     /* As `period`, of the present: of processes that answer. */
     struct spex_sums_slowest slowest;
     /* Of the recent time, if `recent`. */
