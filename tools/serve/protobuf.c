@@ -38,7 +38,8 @@ static size_t varint_write(char bytes[VARINT_BYTES], uint64_t value) {
 
 void spex_protobuf_varint(struct spex_protobuf *to, uint64_t value) {
     char bytes[VARINT_BYTES];
-    spex_protobuf_bytes(to, bytes, varint_write(bytes, value));
+    size_t size = varint_write(bytes, value);
+    spex_protobuf_bytes(to, bytes, size);
 }
 
 static void tag(struct spex_protobuf *to, unsigned field, enum wire wire) {
