@@ -11,7 +11,7 @@ import { called, chosen, isSelected, pointsOf, probeOf, shown, takeDetail, takeH
 import * as overview from "./overview.js";
 import * as signs from "./signs.js";
 import * as table from "./table.js";
-import { goLive, isLive, move, onChange, pause, readAddress, setRange, span, view, writeAddress } from "./view.js";
+import { chartStep, goLive, isLive, move, onChange, pause, readAddress, setRange, span, view, writeAddress } from "./view.js";
 
 const { amount, number, percent, range, seconds } = data;
 const tableRows = 30, retryMost = 5000, refreshLeast = 5000, refreshMost = 60000, endedMost = 5;
@@ -253,7 +253,8 @@ function renderPictures() {
   else if (shown.probes.size) overview.render();
 }
 
-function render() {
+// `fresh`: nothing but the figures has changed.
+function render(fresh = false) {
   if (!shown.process) return;
   byId("probes").hidden = byId("now").hidden = false;
   byId("fixed").hidden = shown.canChange;
@@ -263,17 +264,20 @@ function render() {
   document.title = [chosen() ? called(chosen().about) : "", shown.program, shown.process, "spex"].filter(Boolean).join(" · ");
   writeAddress({ process: shown.process, program: shown.program, probe: shown.chosen, filter: byId("filter").value, sort: table.sortText() });
   if (document.hidden) return;
-  renderPictures();
+  if (!fresh || view.newest - drawnTo >= chartStep()) {
+    drawnTo = view.newest;
+    renderPictures();
+  }
   if (shown.interval) renderTiles(shown.interval);
   table.render();
 }
 
-// Events may come faster than pictures can be drawn.
-let due = false;
+// Events may come faster than pictures can be drawn, and faster than these change. The time that charts were drawn to.
+let due = false, drawnTo = 0;
 function renderSoon() {
   if (due) return;
   due = true;
-  requestAnimationFrame(() => { due = false; render(); });
+  requestAnimationFrame(() => { due = false; render(true); });
 }
 
 function chooseProbe(key) {
@@ -380,7 +384,7 @@ byId("all-off").addEventListener("click", allOff);
 byId("budget-set").addEventListener("click", () => { if (byId("budget").reportValidity()) setBudget(Number(byId("budget").value) / 100); });
 byId("budget-off").addEventListener("click", () => setBudget(0));
 byId("filter").addEventListener("input", () => { table.render(true); render(); });
-byId("value").addEventListener("change", render);
+byId("value").addEventListener("change", () => render());
 byId("turn").addEventListener("click", () => turn(chosen()));
 byId("back").addEventListener("click", () => chooseProbe(""));
 for (const button of byId("ranges").children) button.addEventListener("click", () => setRange(Number(button.value)));
@@ -388,8 +392,8 @@ byId("pause").addEventListener("click", pause);
 byId("live").addEventListener("click", goLive);
 byId("earlier").addEventListener("click", () => move(-1));
 byId("later").addEventListener("click", () => move(1));
-document.querySelector("#charts details").addEventListener("toggle", render);
-document.addEventListener("visibilitychange", render);
+document.querySelector("#charts details").addEventListener("toggle", () => render());
+document.addEventListener("visibilitychange", () => render());
 document.addEventListener("keydown", event => {
   if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "/") { byId("filter").focus(); event.preventDefault(); }
@@ -397,10 +401,10 @@ document.addEventListener("keydown", event => {
   if (event.key === "Escape") view.zoom ? goLive() : chooseProbe("");
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { render(); beside.redraw(); });
-onChange(render);
+onChange(() => render());
 setInterval(() => { if (age() > 2.5) render(); }, 1000);
 overview.whenChosen(chooseProbe);
-Object.assign(table.actions, { choose: chooseProbe, turn, sorted: render });
+Object.assign(table.actions, { choose: chooseProbe, turn, sorted: () => render() });
 data.takeToken();
 byId("filter").value = asked.filter;
 table.sortBy(asked.sort);

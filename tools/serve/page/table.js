@@ -113,6 +113,9 @@ function renderFigures(probe, { rate, p50, p99, cost, lost, spark }) {
   cost.style.setProperty("--part", `${(100 * (point?.overhead ?? 0)) / dearest}%`);
   say(lost, point ? number(point.lost) : "–");
   lost.classList.toggle("bad", point?.lost > 0);
+  const [from, to] = span(), pixel = (to - from) / sparkWidth, drawn = `${pixel} ${Math.floor(to / pixel)}`;
+  if (spark.dataset.drawn === drawn) return;
+  spark.dataset.drawn = drawn;
   for (const path of spark.children) path.setAttribute("d", sparkPath(probe.brief, path.getAttribute("class")));
 }
 

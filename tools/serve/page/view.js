@@ -14,6 +14,12 @@ export function span() {
   return [to - 1000 * view.range, to];
 }
 
+// Milliseconds in which charts move so far that it is worth to draw them: a sixtieth of their width, five seconds at most.
+export function chartStep() {
+  const [from, to] = span();
+  return Math.min(Math.max((to - from) / 60, 1000), 5000);
+}
+
 export const isLive = () => view.paused === null && !view.zoom;
 export const inSpan = time => { const [from, to] = span(); return time >= from && time <= to + 1; };
 
