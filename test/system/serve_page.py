@@ -330,8 +330,9 @@ class Live(Page):
         self.wait_for_state("Waiting for " + NAME)
         self.assertIn("%s (%d) has ended at " % (NAME, first.pid), self.text("#ended"))
         second = self.start(environment=self.environment(SPEX_PROBES="query"))
+        # Until then the rows are those of the first one.
+        self.wait(lambda: self.browser.find_element(By.ID, "process").get_attribute("value") == str(second.pid))
         self.wait_for_row("query", lambda row: row[1] == "on" and row[3] != "–")
-        self.assertEqual(self.browser.find_element(By.ID, "process").get_attribute("value"), str(second.pid))
 
     def test_another_program_is_offered_and_not_shown_instead(self):
         first = self.start(environment=self.environment(SPEX_PROBES="*"))
