@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "explore/picture/picture_axis.h"
+#include "explore/picture/picture_values.h"
 #include "picture_bench.h"
 
 /* Parameters by the share of the variance that they explain, without those of one value. */
@@ -299,6 +300,40 @@ static void texts_in_scripts(void **state) {
     spex_space_free(file);
 }
 
+/* Values with gnuplot's script, as it writes them, become elements; what is otherwise stays. */
+static void values_of_a_picture(void **state) {
+    static const char begin[] =
+        "<svg width=\"400\"><g onmousemove=\"gnuplot_svg.showHypertext(evt,'",
+                      between[] =
+                          "')\" onmouseout=\"gnuplot_svg.hideHypertext()\"><title> </title>";
+    static const struct {
+        const char *text, *elements, *told, *with_note;
+    } cases[] = {
+        {"a &lt;b> 'c'", "<use transform='translate(300.4,5) scale(2)'/></g>",
+         "<svg width=\"400\"><g class=\"value\"><title>a &lt;b> 'c'</title>"
+         "<use transform='translate(300.4,5) scale(2)'/></g></svg>",
+         "<svg width=\"400\"><g class=\"value\" tabindex=\"0\"><title>a &lt;b> 'c'</title>"
+         "<use transform='translate(300.4,5) scale(2)'/><text class=\"note\" x=\"292\" y=\"14\" "
+         "text-anchor=\"end\">a &lt;b> 'c'</text></g></svg>"},
+        {"a", "<use/></g>",
+         "<svg width=\"400\"><g class=\"value\"><title>a</title><use/></g></svg>",
+         "<svg width=\"400\"><g class=\"value\" tabindex=\"0\"><title>a</title><use/></g></svg>"},
+        {"<script>", "<use/></g>", NULL, NULL},
+        {"a", "<use/>", NULL, NULL},
+    };
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        char svg[512];
+        snprintf(svg, sizeof(svg), "%s%s%s%s</svg>", begin, cases[c].text, between,
+                 cases[c].elements);
+        char *told = spex_picture_values(svg, false), *with_note = spex_picture_values(svg, true);
+        assert_string_equal(told, cases[c].told ? cases[c].told : svg);
+        assert_string_equal(with_note, cases[c].with_note ? cases[c].with_note : svg);
+        free(told);
+        free(with_note);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(effects),
@@ -310,6 +345,7 @@ int main(void) {
         cmocka_unit_test(numbers_of_an_axis),
         cmocka_unit_test(labels_of_an_axis),
         cmocka_unit_test(texts_in_scripts),
+        cmocka_unit_test(values_of_a_picture),
     };
     return cmocka_run_group_tests_name("picture", tests, NULL, NULL);
 }

@@ -90,6 +90,15 @@ class Reports(Exploration):
             text = file.read()
         self.assertEqual(text.count("<svg"), 3)
         self.assertNotRegex(text, r'(src|href)="?https?:')
+        # Values are told by elements alone; in a file there are no notes, which need the page's style.
+        told = re.findall(r'<g class="value" tabindex="0"><title>([^<]*)</title>.*?<text class="note" [^>]*>([^<]*)</text></g>', text, re.S)
+        self.assertTrue(all(title == note for title, note in told), told)
+        self.assertTrue([title for title, _ in told if re.search(r"threads=\d+: (mean|best) \d", title)], told)
+        with open(effects, encoding="utf-8") as file:
+            alone = file.read()
+        self.assertIn('<g class="value"><title>', alone)
+        for one in text, alone:
+            self.assertNotRegex(one, r"onmouse|<script|gnuplot_svg")
         self.assertEqual([name for name in os.listdir(self.dir) if ".spex-" in name], [])
 
     @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed")

@@ -4,7 +4,9 @@
 
 #include "explore/findings/study.h"
 #include "explore/picture/picture_axis.h"
+#include "explore/picture/picture_values.h"
 #include "explore/picture/study_pictures.h"
+#include "text/quantity.h"
 
 #define POINTS_MAX 2000 /* most trials that are drawn */
 
@@ -26,25 +28,50 @@ static struct spex_axis_range write_trials(const struct spex_study *study,
     return range;
 }
 
-/* Writes the points where the best value changes, and the last one; gnuplot draws steps between
- * them. */
+/* Where the best value changes, and the last one. */
+static bool is_step(const struct spex_study *study, size_t t) {
+    const struct spex_best_so_far *path = study->findings.convergence;
+    return !isnan(path[t].value) &&
+           (t == 0 || t + 1 == study->trials.count || path[t].value != path[t - 1].value);
+}
+
+/* What is told of the best: over trials, and over seconds. */
+static void write_values(const struct spex_study *study, const struct spex_script *script,
+                         bool seconds) {
+    const struct spex_best_so_far *path = study->findings.convergence;
+    char value[48], text[128];
+    spex_script_values_begin(script, "values", seconds);
+    for (size_t t = 0; t < study->trials.count; t++) {
+        if (!is_step(study, t))
+            continue;
+        spex_quantity_text(path[t].value, NAN, spex_criterion_unit(study->file->space.criteria),
+                           value, sizeof(value));
+        snprintf(text, sizeof(text), "trial %zu, %.3g s: best %s", t + 1, path[t].seconds, value);
+        spex_script_value(script, seconds ? path[t].seconds : (double)(t + 1), path[t].value, text);
+    }
+    spex_script_values_end(script);
+}
+
+/* gnuplot draws steps between the points. */
 static void write_best(const struct spex_study *study, const struct spex_script *script) {
     const struct spex_best_so_far *path = study->findings.convergence;
     fputs("$best << EOD\n", script->out);
     for (size_t t = 0; t < study->trials.count; t++)
-        if (!isnan(path[t].value) &&
-            (t == 0 || t + 1 == study->trials.count || path[t].value != path[t - 1].value))
+        if (is_step(study, t))
             fprintf(script->out, "%zu %.9g %.17g\n", t + 1, path[t].seconds, path[t].value);
     fputs("EOD\n", script->out);
 }
 
-/* `column`: what the horizontal axis shows, of the columns of write_trials. */
-static void write_panel(const struct spex_script *script, const char *label, int column) {
+/* `seconds`: what the horizontal axis shows, of the columns of write_trials. */
+static void write_panel(const struct spex_script *script, const char *label, bool seconds) {
+    int column = seconds ? 2 : 1;
     fprintf(script->out,
             "set xlabel '%s'\nplot $trials using %d:3 with points pt 7 ps 0.3 lc rgb "
             "'" SPEX_COLOUR_POINTS "', $best using %d:3 with steps lw 2 lc rgb "
-            "'" SPEX_COLOUR_BEST "'\n",
+            "'" SPEX_COLOUR_BEST "'",
             label, column, column);
+    spex_script_values_plot(script, "values", seconds, SPEX_VALUE_PIXELS);
+    fputc('\n', script->out);
 }
 
 int spex_draw_convergence(const void *subject, struct spex_script *script,
@@ -54,6 +81,8 @@ int spex_draw_convergence(const void *subject, struct spex_script *script,
     spex_script_terminal(script, 960, 340);
     struct spex_axis_range range = write_trials(study, script);
     write_best(study, script);
+    write_values(study, script, false);
+    write_values(study, script, true);
     fputs("set multiplot layout 1,2 title '", script->out);
     spex_script_text(script, study->file->space.name);
     fputs(": the best so far, and all trials (dots)'\nset border 3\nset grid lc rgb '#dddddd'\nset "
@@ -61,8 +90,8 @@ int spex_draw_convergence(const void *subject, struct spex_script *script,
           "set ytics nomirror\nunset key\n",
           script->out);
     spex_script_criterion(script, "y", study->file->space.criteria, range);
-    write_panel(script, "trials", 1);
-    write_panel(script, "measured seconds", 2);
+    write_panel(script, "trials", false);
+    write_panel(script, "measured seconds", true);
     fputs("unset multiplot\n", script->out);
     return 0;
 }

@@ -7,7 +7,9 @@
 
 #include "explore/findings/study.h"
 #include "explore/picture/picture_axis.h"
+#include "explore/picture/picture_values.h"
 #include "explore/picture/study_pictures.h"
+#include "text/quantity.h"
 
 #define PANELS_MAX   16 /* parameters with the strongest effects */
 #define COLUMNS      3
@@ -39,6 +41,26 @@ static size_t rank_parameters(const struct spex_study *study, struct ranked *ran
     return count < PANELS_MAX ? count : PANELS_MAX;
 }
 
+/* What is told of each mean and each best. */
+static void write_values(const struct spex_script *script, const struct spex_criterion *criterion,
+                         const struct spex_effect *effect, size_t p) {
+    char bin[128], value[48], text[512];
+    spex_script_values_begin(script, "values", p);
+    for (size_t b = 0; b < effect->bins.count; b++) {
+        const double values[] = {effect->of_bins[b].mean, effect->of_bins[b].best};
+        static const char *const names[] = {"mean", "best"};
+        spex_bin_text(&effect->bins, b, bin, sizeof(bin));
+        for (size_t v = 0; effect->of_bins[b].configurations && v < 2; v++) {
+            spex_quantity_text(values[v], NAN, spex_criterion_unit(criterion), value,
+                               sizeof(value));
+            snprintf(text, sizeof(text), "%s=%s: %s %s", effect->bins.parameter->name, bin,
+                     names[v], value);
+            spex_script_value(script, (double)b, values[v], text);
+        }
+    }
+    spex_script_values_end(script);
+}
+
 /* Each panel has a data block of its own. Points of categories are not connected, because their
  * order says nothing. */
 static void write_panel(const struct spex_script *script, const struct spex_criterion *criterion,
@@ -56,6 +78,7 @@ static void write_panel(const struct spex_script *script, const struct spex_crit
             spex_axis_range_add(&range, effect->of_bins[b].best);
         }
     fputs("EOD\n", script->out);
+    write_values(script, criterion, effect, p);
     spex_script_criterion(script, "y", criterion, range);
     spex_script_bins(script, "x", &effect->bins, 42);
     fputs("set title '", script->out);
@@ -63,8 +86,10 @@ static void write_panel(const struct spex_script *script, const struct spex_crit
         fprintf(script->out, "%.0f %% of the variance", share * 100);
     fprintf(script->out,
             "' offset 0,-0.7\nplot $effect%zu using 1:3 with %s lc rgb '" SPEX_COLOUR_BEST
-            "' pt 6, $effect%zu using 1:2 with %s lc rgb '" SPEX_COLOUR_MEAN "' lw 2 pt 7 ps 0.6\n",
+            "' pt 6, $effect%zu using 1:2 with %s lc rgb '" SPEX_COLOUR_MEAN "' lw 2 pt 7 ps 0.6",
             p, ordered ? "linespoints" : "points", p, ordered ? "linespoints" : "points");
+    spex_script_values_plot(script, "values", p, SPEX_VALUE_PIXELS);
+    fputc('\n', script->out);
 }
 
 /* Writes size, margins and title; margins are in pixels, which gnuplot takes as shares. */

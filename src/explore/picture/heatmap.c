@@ -5,8 +5,10 @@
 
 #include "explore/findings/heat_map.h"
 #include "explore/picture/picture_axis.h"
+#include "explore/picture/picture_values.h"
 #include "explore/picture/study_pictures.h"
 #include "measure/criterion.h"
+#include "text/quantity.h"
 
 /* Sizes in pixels. A single panel is drawn twice as large. */
 #define PANEL_WIDTH    250
@@ -84,6 +86,35 @@ static void write_panel_data(const struct spex_heat_map *map, size_t panel, FILE
     fputs("EOD\n", out);
 }
 
+/* What is told of each cell. */
+static void write_panel_values(const struct spex_heat_map *map, const struct spex_script *script,
+                               size_t panel) {
+    const struct spex_criterion *criterion = map->space->criteria;
+    char x_text[128], y_text[128], mean[48], text[512];
+    spex_script_values_begin(script, "values", panel);
+    for (size_t y = 0; y < map->y_bins.count; y++)
+        for (size_t x = 0; x < map->x_bins.count; x++) {
+            const struct spex_group *group = spex_heat_map_at(map, panel, y, x);
+            if (!group)
+                continue;
+            spex_bin_text(&map->x_bins, x, x_text, sizeof(x_text));
+            spex_bin_text(&map->y_bins, y, y_text, sizeof(y_text));
+            spex_quantity_text(group->criteria[0].mean, NAN, spex_criterion_unit(criterion), mean,
+                               sizeof(mean));
+            snprintf(text, sizeof(text), "%s=%s %s=%s: %s", map->x_bins.parameter->name, x_text,
+                     map->y_bins.parameter->name, y_text, mean);
+            spex_script_value(script, (double)x, (double)y, text);
+        }
+    spex_script_values_end(script);
+}
+
+/* Of the narrower side of a cell. */
+static double cell_pixels(const struct spex_heat_map *map) {
+    double times = map->panels ? 1 : 2;
+    return times *
+           fmin(PANEL_WIDTH / (double)map->x_bins.count, PANEL_HEIGHT / (double)map->y_bins.count);
+}
+
 /* The colour scale is drawn with the last panel alone. */
 static void write_panel(const struct spex_heat_map *map, const struct spex_script *script,
                         size_t panel) {
@@ -94,6 +125,7 @@ static void write_panel(const struct spex_heat_map *map, const struct spex_scrip
     spex_script_text(script, title);
     fputs("' offset 0,-0.7\n", script->out);
     write_panel_data(map, panel, script->out);
+    write_panel_values(map, script, panel);
     if (panel == map->columns * map->rows - 1)
         fputs("set colorbox user origin screen colorbar_x,0.15 size screen colorbar_width,0.7\n",
               script->out);
@@ -102,6 +134,7 @@ static void write_panel(const struct spex_heat_map *map, const struct spex_scrip
         fprintf(script->out,
                 ", '+' using (%zu):(%zu) every ::0::0 with points pt 6 ps 1.6 lw 3 lc rgb 'white'",
                 x, y);
+    spex_script_values_plot(script, "values", panel, cell_pixels(map));
     fputc('\n', script->out);
 }
 

@@ -5,7 +5,9 @@
 
 #include "explore/findings/study.h"
 #include "explore/picture/picture_axis.h"
+#include "explore/picture/picture_values.h"
 #include "explore/picture/study_pictures.h"
+#include "text/quantity.h"
 
 /* Pixels. */
 #define PANEL_WIDTH  520
@@ -47,6 +49,25 @@ static void write_front(const struct spex_study *study, const struct spex_script
     fputs("EOD\n", script->out);
 }
 
+/* What is told of the front: the configuration and both means. */
+static void write_values(const struct spex_study *study, const struct spex_script *script,
+                         size_t objective) {
+    const struct spex_space *space = &study->file->space;
+    char levels[512], means[2][48], text[640];
+    spex_script_values_begin(script, "values", objective);
+    for (size_t f = 0; f < study->findings.front_count; f++) {
+        const struct spex_group *group = &study->summary.groups[study->findings.front[f]];
+        for (size_t m = 0; m < 2; m++)
+            spex_quantity_text(group->criteria[m * objective].mean, NAN,
+                               spex_criterion_unit(&space->criteria[m * objective]), means[m],
+                               sizeof(means[m]));
+        spex_levels_text(space, group->levels, levels, sizeof(levels));
+        snprintf(text, sizeof(text), "%s, %s: %s", means[0], means[1], levels);
+        spex_script_value(script, group->criteria[0].mean, group->criteria[objective].mean, text);
+    }
+    spex_script_values_end(script);
+}
+
 /* The means of an objective, which are what is drawn. */
 static void write_axis(const struct spex_study *study, const struct spex_script *script,
                        const char *axis, size_t objective) {
@@ -62,6 +83,7 @@ static void write_axis(const struct spex_study *study, const struct spex_script 
 static void write_panel(const struct spex_study *study, const struct spex_script *script,
                         size_t objective) {
     const struct spex_space *space = &study->file->space;
+    write_values(study, script, objective);
     write_axis(study, script, "x", 0);
     write_axis(study, script, "y", objective);
     size_t y = objective + 1;
@@ -78,8 +100,10 @@ static void write_panel(const struct spex_study *study, const struct spex_script
             "$unsure using 1:%zu with points pt 6 ps 0.9 lw 2 lc rgb '" SPEX_COLOUR_BEST
             "' title 'in front by the means', "
             "$sure using 1:%zu with points pt 7 ps 0.9 lc rgb '" SPEX_COLOUR_BEST
-            "' title 'in front'\n",
+            "' title 'in front'",
             y, y);
+    spex_script_values_plot(script, "values", objective, SPEX_VALUE_PIXELS);
+    fputc('\n', script->out);
 }
 
 int spex_draw_pareto(const void *subject, struct spex_script *script, struct spex_error *error) {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/files/whole_file.h"
+#include "explore/picture/picture_values.h"
 
 /* "noenhanced" keeps gnuplot from taking "_" and "^" in names for subscripts. The name makes ids in
  * an SVG differ from those of other pictures of the same page. */
@@ -178,10 +179,22 @@ static int picture_draw(const struct spex_picture *picture, bool png, struct dra
     return err;
 }
 
+/* Replaces an SVG by one that tells values. */
+static int drawn_tell(struct drawn *drawn, bool notes, struct spex_error *error) {
+    char *told = spex_picture_values(drawn->bytes, notes);
+    if (!told)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    free(drawn->bytes);
+    *drawn = (struct drawn){told, strlen(told)};
+    return 0;
+}
+
 int spex_picture_file(const struct spex_picture *picture, const char *path,
                       struct spex_error *error) {
     struct drawn drawn;
-    int err = picture_draw(picture, ends_in_png(path), &drawn, error);
+    bool png = ends_in_png(path);
+    int err = picture_draw(picture, png, &drawn, error);
+    err = err || png ? err : drawn_tell(&drawn, false, error);
     err = err ? err : spex_whole_file_write(path, drawn.bytes, drawn.size, error);
     free(drawn.bytes);
     return err;
@@ -191,6 +204,7 @@ int spex_picture_svg(const struct spex_picture *picture, char **svg, struct spex
     struct drawn drawn;
     *svg = NULL;
     int err = picture_draw(picture, false, &drawn, error);
+    err = err ? err : drawn_tell(&drawn, true, error);
     /* Behind the XML declaration. */
     const char *element = err || !drawn.bytes ? NULL : strstr(drawn.bytes, "<svg");
     if (!err && !element)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explore/picture/picture_values.h"
 #include "explore/picture/study_pictures.h"
 #include "explore/report/report_parts.h"
 #include "measure/criterion.h"
@@ -46,7 +47,7 @@ static const char style[] =
     "figure{margin:1rem 0;background:#fff;border:1px solid var(--line);border-radius:6px;"
     "padding:.6rem;overflow-x:auto}figure "
     "svg{max-width:100%;min-width:34rem;height:auto;display:block;"
-    "margin:0 auto}\n"
+    "margin:0 auto}\n" SPEX_PICTURE_VALUES_STYLE
     "@media print{body{max-width:none;margin:0;font-size:10pt}figure,tr,.best{break-inside:avoid}"
     "h2{break-after:avoid}.scroll{overflow:visible}}\n";
 

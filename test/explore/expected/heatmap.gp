@@ -89,7 +89,28 @@ $panel0 << EOD
 1 23 NaN
 2 23 NaN
 EOD
-plot $panel0 using 1:2:3 with image pixels
+$values0 << EOD
+0 0 "size=4 threads=1…3: 403.6/s"
+2 1 "size=1024 threads=4…5: 4012/s"
+1 2 "size=64 threads=6…8: 7063/s"
+0 4 "size=4 threads=11…13: 4426/s"
+2 5 "size=1024 threads=14…15: 14.04 k/s"
+1 6 "size=64 threads=16…18: 17.15 k/s"
+0 8 "size=4 threads=21…23: 8476/s"
+2 9 "size=1024 threads=24…25: 24.07 k/s"
+1 10 "size=64 threads=26…28: 27.24 k/s"
+0 12 "size=4 threads=31…32: 12.51 k/s"
+2 13 "size=1024 threads=33…35: 34.1 k/s"
+1 14 "size=64 threads=36…37: 37.33 k/s"
+0 16 "size=4 threads=41…42: 16.14 k/s"
+2 17 "size=1024 threads=43…45: 40.12 k/s"
+1 18 "size=64 threads=46…47: 40.36 k/s"
+0 20 "size=4 threads=51…52: 16.14 k/s"
+2 21 "size=1024 threads=53…55: 40.12 k/s"
+1 22 "size=64 threads=56…57: 40.36 k/s"
+-1e300 0 ""
+EOD
+plot $panel0 using 1:2:3 with image pixels, $values0 using 1:2:3 noautoscale with labels hypertext point pt 5 ps 1.06 lc rgb '#ff000000' notitle
 set title 'mode 50%, only 8' offset 0,-0.7
 $panel1 << EOD
 0 0 NaN
@@ -165,6 +186,27 @@ $panel1 << EOD
 1 23 NaN
 2 23 48576
 EOD
+$values1 << EOD
+1 0 "size=64 threads=1…3: 2414/s"
+0 2 "size=4 threads=6…8: 2897/s"
+2 3 "size=1024 threads=9…10: 10.93 k/s"
+1 4 "size=64 threads=11…13: 14.49 k/s"
+0 6 "size=4 threads=16…18: 7726/s"
+2 7 "size=1024 threads=19…20: 23.07 k/s"
+1 8 "size=64 threads=21…23: 26.64 k/s"
+0 10 "size=4 threads=26…28: 12.55 k/s"
+2 11 "size=1024 threads=29…30: 35.22 k/s"
+1 12 "size=64 threads=31…32: 38.63 k/s"
+0 14 "size=4 threads=36…37: 17.38 k/s"
+2 15 "size=1024 threads=38…40: 47.36 k/s"
+1 16 "size=64 threads=41…42: 48.29 k/s"
+0 18 "size=4 threads=46…47: 19.32 k/s"
+2 19 "size=1024 threads=48…50: 48.58 k/s"
+1 20 "size=64 threads=51…52: 48.29 k/s"
+0 22 "size=4 threads=56…57: 19.32 k/s"
+2 23 "size=1024 threads=58…60: 48.58 k/s"
+-1e300 0 ""
+EOD
 set colorbox user origin screen colorbar_x,0.15 size screen colorbar_width,0.7
-plot $panel1 using 1:2:3 with image pixels, '+' using (1):(16) every ::0::0 with points pt 6 ps 1.6 lw 3 lc rgb 'white'
+plot $panel1 using 1:2:3 with image pixels, '+' using (1):(16) every ::0::0 with points pt 6 ps 1.6 lw 3 lc rgb 'white', $values1 using 1:2:3 noautoscale with labels hypertext point pt 5 ps 1.06 lc rgb '#ff000000' notitle
 unset multiplot

@@ -71,9 +71,27 @@ set datafile missing 'NaN'
 set xtics nomirror
 set ytics nomirror
 set key bmargin center horizontal samplen 0.5 font ',9'
+$values1 << EOD
+48288 1.165913856 "48.29 k/s, 1.166 s: threads=42 size=64 KB mode=50% only=8"
+48288 1.165913856 "48.29 k/s, 1.166 s: threads=52 size=64 KB mode=50% only=8"
+38630.399999999994 0.74618486783999993 "38.63 k/s, 746.2 ms: threads=32 size=64 KB mode=50% only=8"
+27243 0.74218542300000001 "27.24 k/s, 742.2 ms: threads=27 size=64 KB mode=x only=8"
+26637.599999999999 0.35479341215999993 "26.64 k/s, 354.8 ms: threads=22 size=64 KB mode=50% only=8"
+19315.200000000001 0.18653958144000002 "19.32 k/s, 186.5 ms: threads=56 size=4 KB mode=50% only=8"
+17383.679999999997 0.15109706096639997 "17.38 k/s, 151.1 ms: threads=36 size=4 KB mode=50% only=8"
+14486.399999999998 0.10493224704 "14.49 k/s, 104.9 ms: threads=12 size=64 KB mode=50% only=8"
+12554.879999999999 0.078812973158399982 "12.55 k/s, 78.81 ms: threads=26 size=4 KB mode=50% only=8"
+8475.6000000000004 0.071838758880000006 "8476/s, 71.84 ms: threads=21 size=4 KB mode=x only=8"
+7726.079999999999 0.029846333030399998 "7726/s, 29.85 ms: threads=16 size=4 KB mode=50% only=8"
+4426.3999999999996 0.019593713920000005 "4426/s, 19.59 ms: threads=11 size=4 KB mode=x only=8"
+2897.2799999999997 0.0041971405824 "2897/s, 4.197 ms: threads=6 size=4 KB mode=50% only=8"
+2414.3999999999996 0.0029147846399999997 "2414/s, 2.915 ms: threads=2 size=64 KB mode=50% only=8"
+403.60000000000002 0.00016289968000000001 "403.6/s, 162.9 µs: threads=1 size=4 KB mode=x only=8"
+-1e300 0 ""
+EOD
 set xlabel 'throughput of q:tpt [/s]'
 set format x '%.0s %c/s'
 set ylabel 'p99 of q:lat [s]'
 set format y '%.1s %cs'
-plot $others using 1:2 with points pt 7 ps 0.35 lc rgb '#9aa5b1' title 'beaten', $perhaps using 1:2 with points pt 6 ps 0.7 lc rgb '#21918c' title 'perhaps in front', $front using 1:2 with lines lw 1 lc rgb '#440154' notitle, $unsure using 1:2 with points pt 6 ps 0.9 lw 2 lc rgb '#440154' title 'in front by the means', $sure using 1:2 with points pt 7 ps 0.9 lc rgb '#440154' title 'in front'
+plot $others using 1:2 with points pt 7 ps 0.35 lc rgb '#9aa5b1' title 'beaten', $perhaps using 1:2 with points pt 6 ps 0.7 lc rgb '#21918c' title 'perhaps in front', $front using 1:2 with lines lw 1 lc rgb '#440154' notitle, $unsure using 1:2 with points pt 6 ps 0.9 lw 2 lc rgb '#440154' title 'in front by the means', $sure using 1:2 with points pt 7 ps 0.9 lc rgb '#440154' title 'in front', $values1 using 1:2:3 noautoscale with labels hypertext point pt 5 ps 1.56 lc rgb '#ff000000' notitle
 unset multiplot
