@@ -142,12 +142,28 @@ void spex_columns_fit(struct spex_columns *columns, unsigned width, const uint8_
         if (beside)
             set_hidden(columns, order[c], false);
         size_t group = width_of_group(columns, order[c], group_end(columns, order[c]));
-        if (taken + group <= width)
+        if (taken + group <= width) {
             taken += group;
-        else
+        } else {
             set_hidden(columns, order[c], true);
+            columns->crowded |= bit_of(order[c]);
+        }
     }
     columns->first = first + (width > taken ? width - taken : 0);
+}
+
+size_t spex_columns_width(const struct spex_columns *columns, uint32_t more) {
+    struct spex_columns whole = *columns;
+    size_t width = 0;
+    whole.first = 0;
+    for (unsigned c = 0; c < columns->columns; c++)
+        if (has(more, c))
+            set_hidden(&whole, c, false);
+    for (unsigned c = 0; c < columns->columns; c++) {
+        size_t own = width_of_column(&whole, c);
+        width += own ? own + (has(columns->beside, c) ? 1 : c > 0 ? GAP : 0) : 0;
+    }
+    return width;
 }
 
 /* Number of cells up to the last one that is shown and not empty. */

@@ -19,9 +19,10 @@ struct spex_columns {
     uint32_t left;
     /* A mask of columns that belong to the column before them. One blank separates them. */
     uint32_t beside;
-    uint32_t hidden; /* a mask of columns that are not printed */
-    size_t first;    /* the greatest width of the first column; 0: no limit */
-    int error;       /* -ENOMEM: cells are missing */
+    uint32_t hidden;  /* a mask of columns that are not printed */
+    uint32_t crowded; /* of these, those for which there is no room */
+    size_t first;     /* the greatest width of the first column; 0: no limit */
+    int error;        /* -ENOMEM: cells are missing */
 };
 
 /* The headings are the first row. */
@@ -43,6 +44,9 @@ void spex_columns_hide_plain(struct spex_columns *columns, unsigned column, cons
  * `order` names it. The first column may shrink to a quarter of the width. */
 void spex_columns_fit(struct spex_columns *columns, unsigned width, const uint8_t *order,
                       unsigned count);
+
+/* How wide a row is with columns that are shown, and `more`, a mask. */
+size_t spex_columns_width(const struct spex_columns *columns, uint32_t more);
 
 /* Prints all rows and frees them. Rows have no blanks at their ends. A column whose cells are all
  * empty is left out with its heading. A text that is too long for the first column has `…`

@@ -64,7 +64,9 @@ struct sheet {
     struct spex_columns columns;
     const struct spex_profile *profile;
     bool mixed;
-    unsigned margins;      /* the reason for which a margin of the values at hand is not known */
+    unsigned margins;  /* the reason for which a margin of the values at hand is not known */
+    uint32_t left_out; /* columns for which there is no room, and how wide they would be with it */
+    size_t width;
     unsigned why[COLUMNS]; /* reasons for what is not known in a column, as bits */
 };
 
@@ -428,6 +430,18 @@ static void print_reasons(FILE *file, unsigned why) {
         fputc('\n', file);
 }
 
+/* Prints which columns there is no room for, but for those that only a wide table has. */
+static void print_left_out(FILE *file, const struct sheet *sheet) {
+    const char *between = "no room for ";
+    for (unsigned c = 0; c < COLUMNS; c++)
+        if (sheet->left_out & 1u << c && headings[c][0]) {
+            fprintf(file, "%s%s", between, headings[c]);
+            between = ", ";
+        }
+    if (*between == ',')
+        fprintf(file, ": a width of %zu is needed\n", sheet->width);
+}
+
 /* Prints what became of the records, so that produced = consumed + lost can be seen. An interval may
  * have records in the rings at its end, or at its begin. */
 static void print_accounts(FILE *file, const struct spex_profile_process *process, bool counts) {
@@ -451,20 +465,22 @@ static void print_accounts(FILE *file, const struct spex_profile_process *proces
 }
 
 /* Prints the lines below the rows. */
-static void print_lines(FILE *file, const struct spex_profile *profile, unsigned why,
+static void print_lines(FILE *file, const struct sheet *sheet, unsigned why,
                         struct spex_table_look look) {
+    const struct spex_profile *profile = sheet->profile;
     print_accounts(file, &profile->process, look.counts);
+    print_left_out(file, sheet);
     print_reasons(file, why);
     spex_table_notes(file, profile, look.verbose);
 }
 
 /* Without memory the lines are not wrapped. */
-static void print_below(FILE *file, const struct spex_profile *profile, unsigned why,
+static void print_below(FILE *file, const struct sheet *sheet, unsigned why,
                         struct spex_table_look look) {
     char *text = NULL;
     size_t size;
     FILE *memory = open_memstream(&text, &size);
-    print_lines(memory ? memory : file, profile, why, look);
+    print_lines(memory ? memory : file, sheet, why, look);
     if (memory && fclose(memory) == 0)
         spex_print_wrapped(file, text, look.width);
     spex_free(text);
@@ -473,6 +489,11 @@ static void print_below(FILE *file, const struct spex_profile *profile, unsigned
 void spex_table_print(FILE *file, const struct spex_profile *profile, struct spex_table_look look) {
     SPEX_PLAIN_NUMBERS;
     struct sheet sheet = {.profile = profile, .mixed = spex_profile_rows_mixed(profile)};
+    if (!profile->row_count) {
+        fputs("no probe was on\n", file);
+        print_below(file, &sheet, 0, look);
+        return;
+    }
     spex_columns_init(&sheet.columns, headings, COLUMNS, 1u << PROBE | 1u << TYPE);
     for (unsigned c = 0; c < COLUMNS; c++)
         if (!headings[c][0])
@@ -482,8 +503,10 @@ void spex_table_print(FILE *file, const struct spex_profile *profile, struct spe
     hide_plain(&sheet.columns);
     spex_columns_fit(&sheet.columns, look.width, wanted, sizeof(wanted));
     unsigned why = reasons_shown(&sheet);
+    sheet.left_out = sheet.columns.crowded & ~(1u << P90 | 1u << P999);
+    sheet.width = spex_columns_width(&sheet.columns, sheet.left_out);
     spex_columns_print(&sheet.columns, file);
-    print_below(file, profile, why, look);
+    print_below(file, &sheet, why, look);
 }
 
 struct spex_table_look spex_table_look(FILE *file, bool verbose) {

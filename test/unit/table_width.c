@@ -203,10 +203,19 @@ static void narrow_tables_have_less(void **state) {
     expect("probe        type  count  per s    total\n"
            "payme…_card  lat    1000    500  10.5 ms\n"
            "2.000 s; records: 0 produced,\n"
-           "  0 consumed, 0 lost\n");
+           "  0 consumed, 0 lost\n"
+           "no room for mean, p50, p99, max: a width\n"
+           "  of 96 is needed\n");
     look.width = 80;
     expect("probe                     type  count  per s    total     mean      p50      p99\n"
            "payments.gat…horise_card  lat    1000    500  10.5 ms  10.5 µs  10.6 µs  10.9 µs\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "no room for max: a width of 96 is needed\n");
+    look.width = 96;
+    expect("probe                            type  count  per s    total     mean      p50      "
+           "p99      max\n"
+           "payments.gateway.authorise_card  lat    1000    500  10.5 ms  10.5 µs  10.6 µs  10.9 "
+           "µs  11.0 µs\n"
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n");
     look.width = 120;
     expect("probe                            type  count  per s    total     mean      p50      "
