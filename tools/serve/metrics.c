@@ -86,23 +86,6 @@ static void make_bounds(struct spex_metrics_out *out) {
     strcpy(out->bounds[SPEX_SUMS_BOUNDS], "+Inf");
 }
 
-void spex_metrics_labels(const struct spex_metrics_of *of,
-                         void (*take)(void *user, const char *name, const char *value),
-                         void *user) {
-    const struct spex_sums_probe *probe = of->probe;
-    char called[SPEX_PROBE_TEXT_BYTES];
-    if (!of->program)
-        return;
-    take(user, "program", of->program->name);
-    if (!probe)
-        return;
-    spex_probe_called(NULL, probe->name, probe->id, called, sizeof(called));
-    take(user, "probe", called);
-    take(user, "type", spex_probe_type_name(probe->type));
-    if (probe->provider[0] && strcmp(probe->provider, of->program->name) != 0)
-        take(user, "provider", probe->provider);
-}
-
 /* A figure of a program. */
 struct program_family {
     struct spex_metrics_family family;
@@ -303,15 +286,6 @@ static const struct spex_metrics_family times_family = {
 
 static bool has_times(const struct spex_sums_probe *probe) {
     return spex_probe_type_ticks(probe->type) && probe->series > 0;
-}
-
-size_t spex_metrics_slowest_bucket(const struct spex_metrics_out *out,
-                                   const struct spex_sums_probe *probe) {
-    size_t b = probe->slowest.seconds > 0 ? 0 : SPEX_SUMS_BUCKETS;
-    while (b < SPEX_SUMS_BOUNDS && (probe->slowest.seconds > spex_sums_bounds[b] ||
-                                    !spex_sums_bound_is_of(b, out->buckets)))
-        b++;
-    return b;
 }
 
 static void write_times(struct spex_metrics_out *out, const struct spex_metrics_family *family,

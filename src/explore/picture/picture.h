@@ -43,4 +43,13 @@ int spex_picture_file(const struct spex_picture *picture, const char *path,
 /* Sets *svg to the text of an SVG element, to be freed. */
 int spex_picture_svg(const struct spex_picture *picture, char **svg, struct spex_error *error);
 
+/* The style of a page for the values that such an SVG tells (picture_values.h): notes are shown where somebody
+ * points, touches, or goes by keyboard. */
+#define SPEX_PICTURE_VALUES_STYLE                                                                  \
+    ".value{outline:0}.value .note{visibility:hidden;pointer-events:none;font:600 16px "           \
+    "sans-serif;"                                                                                  \
+    "fill:#1c2430;stroke:#fff;stroke-width:5px;stroke-linejoin:round;paint-order:stroke}\n"        \
+    ".value:hover .note,.value:focus .note{visibility:visible}"                                    \
+    ".value:hover use,.value:focus use{opacity:.35;color:#fff}\n"
+
 #endif

@@ -25,12 +25,4 @@ void spex_script_value(const struct spex_script *script, double x, double y, con
  * a page. To be freed; NULL: out of memory. */
 char *spex_picture_values(const char *svg, bool notes);
 
-/* For that style: notes are shown where somebody points, touches, or goes by keyboard. */
-#define SPEX_PICTURE_VALUES_STYLE                                                                  \
-    ".value{outline:0}.value .note{visibility:hidden;pointer-events:none;font:600 16px "           \
-    "sans-serif;"                                                                                  \
-    "fill:#1c2430;stroke:#fff;stroke-width:5px;stroke-linejoin:round;paint-order:stroke}\n"        \
-    ".value:hover .note,.value:focus .note{visibility:visible}"                                    \
-    ".value:hover use,.value:focus use{opacity:.35;color:#fff}\n"
-
 #endif

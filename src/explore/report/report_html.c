@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explore/picture/picture_values.h"
+#include "explore/picture/picture.h"
 #include "explore/picture/study_pictures.h"
 #include "explore/report/report_parts.h"
 #include "measure/criterion.h"
