@@ -77,8 +77,7 @@ function line(name, points, key, color, type) {
     lineStyle: { color, type, width: 2 }, itemStyle: { color }, symbolSize: 5 };
 }
 
-function timeAxis(axis, text) {
-  const [min, max] = span();
+export function timeAxis(axis, text, [min, max] = span()) {
   return { ...axis, type: "time", min, max, splitLine: { show: false },
     axisLabel: { ...text, formatter: clock, hideOverlap: true, alignMinLabel: "left", alignMaxLabel: "right" } };
 }

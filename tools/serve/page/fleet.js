@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How a fleet is, how it has been, and what it has measured, as `spex fleet history --json` tells it.
 
-import { chart, clock, common, style } from "./charts.js";
+import { chart, clock, common, style, timeAxis } from "./charts.js";
 import { amount, number, percent, range, seconds } from "./data.js";
 import { byId, fillTable, row, say, tile } from "./elements.js";
 
@@ -54,8 +54,7 @@ function draw(made, write, series, most) {
   made.setOption({ ...base, grid: { ...base.grid, top: 32 },
     tooltip: { ...base.tooltip, trigger: "axis", valueFormatter: write, axisPointer: { label: { formatter: ({ value }) => clock(value) } } },
     legend: { data: series.map(({ name }) => name), textStyle: text, top: 0, itemWidth: 32 },
-    xAxis: { ...axis, type: "time", min: 1000 * time[0], max: Math.max(1000 * time.at(-1), 1000 * time[0] + 1000), splitLine: { show: false },
-      axisLabel: { ...text, formatter: clock, hideOverlap: true, alignMinLabel: "left", alignMaxLabel: "right" } },
+    xAxis: timeAxis(axis, text, [1000 * time[0], Math.max(1000 * time.at(-1), 1000 * time[0] + 1000)]),
     yAxis: { ...axis, type: "value", min: 0, max: most, minInterval: write === String ? 1 : 0, axisLabel: { ...text, formatter: write } },
     series }, { replaceMerge: ["series"] });
 }

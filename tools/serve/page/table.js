@@ -12,7 +12,9 @@ const SVG = "http://www.w3.org/2000/svg";
 // Set by the page: what buttons do.
 export const actions = { choose: () => {}, turn: () => {} };
 let dearest = 1e-9;
-let sort = { column: "cost", down: true }, orderedAt = 0, closed = new Set(), order = "";
+let sort = { column: "cost", down: true }, orderedAt = 0, closed = new Set();
+// What was to be put in order last, and the rows as they lie.
+let asked = "", laidOut = "";
 
 const lastPoint = probe => (isSelected(probe) ? probe.recent.at(-1) : null);
 const value = (probe, name) => lastPoint(probe)?.values[0]?.[name] ?? -1;
@@ -167,7 +169,7 @@ function groupHead(name, probes) {
   const on = probes.filter(isSelected).length;
   button.addEventListener("click", () => {
     if (!closed.delete(name)) closed.add(name);
-    order = "";
+    asked = "";
     render(true);
   });
   head.append(button, element("span", ` ${probes.length} probes, ${on} on`, { class: "note" }));
@@ -179,10 +181,13 @@ function groupHead(name, probes) {
 function orderRows(probes, now) {
   const table = byId("table"), busy = table.matches(":hover") || table.querySelector("tbody :focus");
   const known = probes.map(probe => probe.key).sort().join("\n") + JSON.stringify(sort) + byId("grouped").checked + [...closed].join();
-  if (!now && known === order && (busy || Date.now() - orderedAt < orderFor)) return;
-  order = known;
+  if (!now && known === asked && (busy || Date.now() - orderedAt < orderFor)) return;
+  asked = known;
   orderedAt = Date.now();
   const groups = groupsOf(probes.sort(compare));
+  const order = JSON.stringify([...groups].map(([name, list]) => [name, list.map(probe => [probe.key, isSelected(probe)])]));
+  if (!now && order === laidOut) return;
+  laidOut = order;
   const bodies = [...groups].map(([name, list]) => {
     const body = element("tbody", "");
     if (groups.size > 1) body.append(groupHead(name, list));
@@ -222,7 +227,7 @@ export function sortBy(text) {
 
 export function forget() {
   sight.disconnect();
-  order = "";
+  asked = laidOut = "";
   for (const body of [...byId("table").tBodies]) body.replaceChildren();
 }
 
