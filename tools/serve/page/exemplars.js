@@ -47,9 +47,14 @@ function source() {
   const probes = [...kept.values()].map(({ key, about, slowest }) => ({ key, about, slowest: [...slowest].sort((one, other) => other.dur - one.dur) }));
   const all = probes.flatMap(({ slowest }) => slowest);
   const meanwhile = chosen => all.filter(one => one.ts <= chosen.ts + chosen.dur && one.end >= chosen.ts);
-  return { probes, whole: lacks, stamp: one => `ended at ${clock(one.end / 1000)}`,
+  // Where nobody has chosen a probe: the one of whose slowest execution the others tell most, of several the longest.
+  const told = probes.map(({ key, slowest: [first] }) => ({ key, parts: meanwhile(first).length, dur: first.dur }));
+  const best = told.reduce((one, other) => ((other.parts - one.parts || other.dur - one.dur) > 0 ? other : one)).key;
+  return { best, probes, whole: lacks, stamp: one => `ended at ${clock(one.end / 1000)}`,
     partsOf: async chosen => ({ parts: meanwhile(chosen).map(one => ({ ...one })), left: 0 }) };
 }
 
-byId("slowest").addEventListener("click", () => showPicture(`Slowest executions of ${shown.program} ${shown.process}`, container =>
-  new TimeLine(container, source()).chooseProbe(shown.chosen)));
+byId("slowest").addEventListener("click", () => showPicture(`Slowest executions of ${shown.program} ${shown.process}`, container => {
+  const from = source();
+  return new TimeLine(container, from).chooseProbe(kept.has(shown.chosen) ? shown.chosen : from.best);
+}));
