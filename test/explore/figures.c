@@ -191,7 +191,7 @@ static void make_shares(struct shares *shares, size_t count, double least) {
     shares->inputs[count] = (struct spex_sensitivity_input){shares->levels[count], 3, -5000, 1000};
 }
 
-static void expect_shares(size_t count, double least, const double *expected) {
+static void expect_shares(size_t count, double least, const double (*expected)[6]) {
     static struct shares shares;
     struct spex_sensitivity of[PARAMETERS];
     double found[PARAMETERS * 6];
@@ -201,112 +201,40 @@ static void expect_shares(size_t count, double least, const double *expected) {
         shares_of(&of[p].main, &found[6 * p]);
         shares_of(&of[p].total, &found[6 * p + 3]);
     }
-    expect_figures("shares", found, expected, COUNT_OF(found), 1e-4);
+    expect_figures("shares", found, expected[0], COUNT_OF(found), 1e-4);
     spex_space_free(shares.file);
 }
 
 static void shares_of_ratios(void **state) {
-    static const double expected[PARAMETERS * 6] = {0.11015065,
-                                                    0.00168722743,
-                                                    0.261642818,
-                                                    0.497994052,
-                                                    0.3114809,
-                                                    0.574620701,
-                                                    0.00323376628,
-                                                    7.32616747e-06,
-                                                    0.146710117,
-                                                    0.532158912,
-                                                    0.329087591,
-                                                    0.820485512,
-                                                    0.0343072816,
-                                                    0.00545285205,
-                                                    0.181407033,
-                                                    0.675155302,
-                                                    0.154589402,
-                                                    0.728043315,
-                                                    0.333937791,
-                                                    0.211884736,
-                                                    0.475361877,
-                                                    0.408418975,
-                                                    0.265471933,
-                                                    0.555322489,
-                                                    0,
-                                                    0,
-                                                    0,
-                                                    0,
-                                                    0,
-                                                    0};
+    static const double expected[PARAMETERS][6] = {
+        {0.11015065, 0.00168722743, 0.261642818, 0.497994052, 0.3114809, 0.574620701},
+        {0.00323376628, 7.32616747e-06, 0.146710117, 0.532158912, 0.329087591, 0.820485512},
+        {0.0343072816, 0.00545285205, 0.181407033, 0.675155302, 0.154589402, 0.728043315},
+        {0.333937791, 0.211884736, 0.475361877, 0.408418975, 0.265471933, 0.555322489},
+        {0, 0, 0, 0, 0, 0}};
     (void)state;
     expect_shares(48, 150, expected);
 }
 
 static void shares_of_differences(void **state) {
-    static const double expected[PARAMETERS * 6] = {0.0131781325,
-                                                    0.00146326115,
-                                                    0.171979871,
-                                                    0.372653494,
-                                                    0.112675188,
-                                                    0.506658906,
-                                                    0.161177181,
-                                                    0.00913748979,
-                                                    0.507713158,
-                                                    0.687391039,
-                                                    0.249846109,
-                                                    1,
-                                                    0.0288248683,
-                                                    0.00342294358,
-                                                    0.149738538,
-                                                    0.306423061,
-                                                    0.0116060949,
-                                                    0.558365945,
-                                                    0.477527953,
-                                                    0.126976508,
-                                                    0.572714822,
-                                                    0.571848238,
-                                                    0.236438741,
-                                                    0.700328343,
-                                                    0,
-                                                    0,
-                                                    0,
-                                                    0,
-                                                    0,
-                                                    0};
+    static const double expected[PARAMETERS][6] = {
+        {0.0131781325, 0.00146326115, 0.171979871, 0.372653494, 0.112675188, 0.506658906},
+        {0.161177181, 0.00913748979, 0.507713158, 0.687391039, 0.249846109, 1},
+        {0.0288248683, 0.00342294358, 0.149738538, 0.306423061, 0.0116060949, 0.558365945},
+        {0.477527953, 0.126976508, 0.572714822, 0.571848238, 0.236438741, 0.700328343},
+        {0, 0, 0, 0, 0, 0}};
     (void)state;
     expect_shares(30, -60, expected);
 }
 
 /* Of more than 200 with trials, some are left out. */
 static void shares_of_many(void **state) {
-    static const double expected[PARAMETERS * 6] = {0.109577918,
-                                                    0.0999433902,
-                                                    0.119455314,
-                                                    0.600353868,
-                                                    0.563378402,
-                                                    0.625420087,
-                                                    0.000730106667,
-                                                    9.93281517e-05,
-                                                    0.00340778479,
-                                                    0.393867923,
-                                                    0.338062037,
-                                                    0.481690304,
-                                                    0.0160673211,
-                                                    0.00991743655,
-                                                    0.0217190832,
-                                                    0.629375311,
-                                                    0.59272791,
-                                                    0.709737869,
-                                                    0.172542115,
-                                                    0.145248671,
-                                                    0.248272756,
-                                                    0.233294389,
-                                                    0.190901689,
-                                                    0.305857847,
-                                                    0,
-                                                    0,
-                                                    0,
-                                                    0,
-                                                    0,
-                                                    0};
+    static const double expected[PARAMETERS][6] = {
+        {0.109577918, 0.0999433902, 0.119455314, 0.600353868, 0.563378402, 0.625420087},
+        {0.000730106667, 9.93281517e-05, 0.00340778479, 0.393867923, 0.338062037, 0.481690304},
+        {0.0160673211, 0.00991743655, 0.0217190832, 0.629375311, 0.59272791, 0.709737869},
+        {0.172542115, 0.145248671, 0.248272756, 0.233294389, 0.190901689, 0.305857847},
+        {0, 0, 0, 0, 0, 0}};
     (void)state;
     expect_shares(SHARES_MAX, 120, expected);
 }

@@ -37,15 +37,19 @@ static void add_trial(struct spex_ranking_input *input, double value) {
     input->squares += distance * (value - input->mean);
 }
 
-/* What is said of a configuration agrees with itself and with the ranking. */
+/* What is said of a configuration agrees with itself and with the ranking. One of those that are
+ * tied is the best with a probability of 95 %. */
 static void expect_agreement(const struct world *world) {
     const struct spex_ranking *best = &world->rankings[world->best];
+    double together = 0;
     for (size_t c = 0; c < world->count; c++) {
         const struct spex_ranking *of = &world->rankings[c];
         assert_true(of->low > 0 && of->low <= of->estimate && of->estimate <= of->high);
         assert_true(world->maximise ? of->estimate <= best->estimate
                                     : of->estimate >= best->estimate);
+        together += of->tied ? of->first : 0;
     }
+    assert_true(together >= 0.95 - 1e-9);
 }
 
 /* Each has at least one trial. */
