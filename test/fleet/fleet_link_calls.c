@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What a fleet's link and queues ask of NATS' library, call by call, and what becomes of each call
- * that fails; with a library that the test makes, so without a server. */
+/* How a fleet's link is opened, call by call of NATS' library, and what becomes of calls that fail;
+ * with a library that the test makes. What messages, values and queues do is shown by a real server
+ * (fleet_link.c). */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "fleet/link/link.h"
 #include "fleet/link/link_options.h"
-#include "fleet/link/queue.h"
 #include "made_nats.h"
 
 #define URL "nats://localhost:4222"
@@ -279,66 +279,16 @@ static void each_status_has_its_error(void **unused) {
         assert_int_equal(spex_link_ask(link, "a.b", "?", 70, &answer, &error), cases[c].err);
     }
     made.length = 0;
-    made_add((struct made_message){"s", "r", "yes", 3, 0, false});
+    made_add((struct made_message){"s", "r", "yes", 3});
     assert_int_equal(spex_link_ask(link, "a.b", "?", 70, &answer, &error), 0);
     expect_told("natsConnection_RequestString a.b ? 70\n");
     assert_true(strcmp(answer.data, "yes") == 0 && answer.size == 3 && !answer.subject[0] &&
                 !answer.reply[0]);
     spex_link_message_free(&answer);
     assert_null(answer.data);
-    made_add((struct made_message){"s", "r", "", SPEX_LINK_BYTES + 1, 0, false});
+    made_add((struct made_message){"s", "r", "", SPEX_LINK_BYTES + 1});
     assert_int_equal(spex_link_ask(link, "a.b", "?", 70, &answer, &error), -EPROTO);
     assert_string_equal(error.text, "a.b: the answer is too large");
-    closed(link);
-}
-
-/* What does not fit is left out. */
-static void an_inbox_hands_out_what_fits(void **unused) {
-    static char subject[SPEX_LINK_NAME_BYTES + 16], reply[SPEX_LINK_NAME_BYTES + 16],
-        large[SPEX_LINK_BYTES + 1];
-    struct spex_link_inbox *inbox;
-    struct spex_link_message message;
-    (void)unused;
-    memset(subject, 'x', sizeof(subject) - 1);
-    memset(reply, 'y', sizeof(reply) - 1);
-    struct spex_link *link = opened();
-    assert_int_equal(spex_link_listen(link, "fleet.in", 12, &inbox), 0);
-    expect_told("natsConnection_SubscribeSync fleet.in.*\n"
-                "natsSubscription_SetPendingLimits 12 67108864\n");
-    /* "fleet.in." is 9 bytes. */
-    made_add((struct made_message){subject + sizeof(subject) - 1 - SPEX_LINK_NAME_BYTES - 9, "",
-                                   "a", 1, 0, false});
-    made_add((struct made_message){"fleet.in.one", reply + 16 - 1, "b", 1, 0, false});
-    made_add((struct made_message){"fleet.in.one", "", "c", -1, 0, false});
-    made_add((struct made_message){"fleet.in.one", "", large, sizeof(large), 0, false});
-    made_add((struct made_message){"fleet.in.two", "to.me", "data", 4, 0, false});
-    assert_int_equal(spex_link_take(inbox, 30, &message), 1);
-    assert_string_equal(message.subject, "two");
-    assert_string_equal(message.reply, "to.me");
-    assert_string_equal(message.data, "data");
-    assert_int_equal(message.size, 4);
-    spex_link_message_free(&message);
-    made.count = made.given = 0;
-    made_add((struct made_message){subject + sizeof(subject) - SPEX_LINK_NAME_BYTES - 9, reply + 16,
-                                   large, SPEX_LINK_BYTES, 0, false});
-    made_add((struct made_message){"fleet.in.three", NULL, NULL, 0, 0, false});
-    assert_int_equal(spex_link_take(inbox, 30, &message), 1);
-    assert_int_equal(strlen(message.subject), SPEX_LINK_NAME_BYTES - 1);
-    assert_int_equal(strlen(message.reply), SPEX_LINK_NAME_BYTES - 1);
-    assert_int_equal(message.size, SPEX_LINK_BYTES);
-    spex_link_message_free(&message);
-    assert_int_equal(spex_link_take(inbox, 30, &message), 1);
-    assert_true(message.size == 0 && strcmp(message.data, "") == 0 && !message.reply[0]);
-    spex_link_message_free(&message);
-    assert_int_equal(spex_link_take(inbox, 30, &message), 0);
-    made.dropped = 77;
-    assert_int_equal(spex_link_dropped(inbox), 77);
-    spex_link_inbox_free(inbox);
-    spex_link_inbox_free(NULL);
-    fail_call("natsConnection_SubscribeSync", NATS_TIMEOUT, 1);
-    assert_int_equal(spex_link_listen(link, "a", 1, &inbox), -ETIMEDOUT);
-    fail_call("natsSubscription_SetPendingLimits", NATS_NO_MEMORY, 1);
-    assert_int_equal(spex_link_listen(link, "a", 1, &inbox), -ENOMEM);
     closed(link);
 }
 
@@ -354,191 +304,6 @@ static void names_are_parts_of_subjects(void **unused) {
                  spex_link_is_name("a b"));
 }
 
-static void a_bucket_is_looked_up_once_and_after_an_error(void **unused) {
-    struct spex_link_message value;
-    struct spex_error error;
-    (void)unused;
-    struct spex_link *link = opened();
-    assert_int_equal(spex_link_bucket_make(link, "b", &error), 0);
-    assert_int_equal(spex_link_put(link, "b", "k", "v1", 2, &error), 0);
-    assert_int_equal(spex_link_delete(link, "b", "k", &error), 0);
-    expect_told("js_KeyValue b\nkvStore_Put k v1\nkvStore_Purge k\n");
-    assert_int_equal(spex_link_put(link, "c", "k", "v2", 2, &error), 0);
-    expect_told("js_KeyValue c\nkvStore_Put k v2\n");
-    fail_call("kvStore_Put", NATS_TIMEOUT, 1);
-    assert_int_equal(spex_link_put(link, "c", "k", "v3", 2, &error), -ETIMEDOUT);
-    assert_string_equal(error.text, "k of bucket c: Timeout");
-    fail_call("kvStore_Purge", NATS_NOT_FOUND, 1);
-    assert_int_equal(spex_link_delete(link, "c", "k", &error), -ENOENT);
-    expect_told("kvStore_Put k v3\njs_KeyValue c\nkvStore_Purge k\n");
-    fail_call("js_KeyValue", NATS_NOT_FOUND, 1);
-    assert_int_equal(spex_link_bucket_make(link, "b", &error), 0);
-    expect_told("js_KeyValue b\njs_CreateKeyValue b 1 1048576\n");
-    fail_call("js_KeyValue", NATS_ERR, 1);
-    assert_int_equal(spex_link_bucket_make(link, "b", &error), -EIO);
-    assert_string_equal(error.text, "making of bucket b: Error");
-    expect_told("js_KeyValue b\n");
-    assert_int_equal(spex_link_put(link, "b", "k", "", SPEX_LINK_BYTES + 1, &error), -E2BIG);
-    assert_string_equal(error.text, "k of bucket b: 1048576 bytes at most were expected");
-    expect_told("");
-    made_add((struct made_message){"k", NULL, "v4", 2, 0, false});
-    made_add((struct made_message){"k", NULL, NULL, 0, 0, false});
-    made_add((struct made_message){"k", NULL, "", SPEX_LINK_BYTES + 1, 0, false});
-    assert_int_equal(spex_link_get(link, "b", "k", &value, &error), 0);
-    assert_true(strcmp(value.subject, "k") == 0 && strcmp(value.data, "v4") == 0);
-    spex_link_message_free(&value);
-    assert_int_equal(spex_link_get(link, "b", "k", &value, &error), 0);
-    assert_true(!value.data && value.size == 0);
-    assert_int_equal(spex_link_get(link, "b", "k", &value, &error), -E2BIG);
-    assert_string_equal(error.text, "k of bucket b is too large");
-    fail_call("kvStore_Get", NATS_NOT_FOUND, 1);
-    assert_int_equal(spex_link_get(link, "b", "k", &value, &error), -ENOENT);
-    expect_told("js_KeyValue b\nkvStore_Get k\nkvStore_Get k\nkvStore_Get k\nkvStore_Get k\n");
-    closed(link);
-}
-
-static void a_watch_hands_out_values_and_deletions(void **unused) {
-    struct spex_link_watch *watch;
-    struct spex_link_message value;
-    struct spex_error error;
-    (void)unused;
-    struct spex_link *link = opened();
-    assert_int_equal(spex_link_watch(link, "b", "k.>", &watch, &error), 0);
-    expect_told("js_KeyValue b\nkvStore_Watch k.>\n");
-    made_add((struct made_message){"k.1", NULL, "v", 1, 0, false});
-    made_add((struct made_message){NULL, NULL, NULL, 0, 0, false});
-    made_add((struct made_message){"k.2", NULL, "", SPEX_LINK_BYTES + 1, 0, false});
-    made_add((struct made_message){"k.3", NULL, NULL, 0, 0, false});
-    assert_int_equal(spex_link_watch_take(watch, &value), 1);
-    assert_true(strcmp(value.subject, "k.1") == 0 && strcmp(value.data, "v") == 0);
-    spex_link_message_free(&value);
-    assert_int_equal(spex_link_watch_take(watch, &value), 1);
-    assert_true(strcmp(value.subject, "k.3") == 0 && !value.data);
-    assert_int_equal(spex_link_watch_take(watch, &value), 0);
-    expect_told("kvWatcher_Next 1\nkvWatcher_Next 1\nkvWatcher_Next 1\nkvWatcher_Next 1\n");
-    spex_link_watch_free(watch);
-    spex_link_watch_free(NULL);
-    fail_call("kvStore_Watch", NATS_NOT_PERMITTED, 1);
-    assert_int_equal(spex_link_watch(link, "b", "k", &watch, &error), -EACCES);
-    closed(link);
-}
-
-static void streams_and_queues_are_made(void **unused) {
-    struct spex_error error;
-    (void)unused;
-    struct spex_link *link = opened();
-    assert_int_equal(spex_queue_stream(link, "work", "fleet.work", &error), 0);
-    assert_int_equal(spex_queue_make(link, "work", "q", "fleet.work.q.*", 7, &error), 0);
-    assert_int_equal(spex_queue_delete(link, "work", "q", &error), 0);
-    expect_told("js_AddStream work fleet.work.> 2 1 100000 1048576 30 days\n"
-                "js_AddConsumer work q fleet.work.q.* 0 7 s -1 100000 4096\n"
-                "js_DeleteConsumer work q\n");
-    fail_call("js_AddStream", NATS_ERR, 1);
-    made.code = JSStreamNameExistErr;
-    assert_int_equal(spex_queue_stream(link, "work", "fleet.work", &error), 0);
-    fail_call("js_AddStream", NATS_ERR, 1);
-    made.code = JSStreamNotFoundErr;
-    assert_int_equal(spex_queue_stream(link, "work", "fleet.work", &error), -EIO);
-    assert_string_equal(error.text, "making stream work: Error");
-    fail_call("js_AddConsumer", NATS_NOT_FOUND, 1);
-    assert_int_equal(spex_queue_make(link, "work", "q", "f", 7, &error), -ENOENT);
-    assert_string_equal(error.text, "making queue q: Not Found");
-    fail_call("js_DeleteConsumer", NATS_NOT_FOUND, 1);
-    assert_int_equal(spex_queue_delete(link, "work", "q", &error), -ENOENT);
-    assert_string_equal(error.text, "removing queue q: Not Found");
-    closed(link);
-}
-
-/* Where the stream is not there, the status is that of any error. */
-static void a_stream_that_is_not_there_is_told(void **unused) {
-    struct spex_queue *queue;
-    struct spex_error error;
-    (void)unused;
-    struct spex_link *link = opened();
-    for (int there = 0; there < 2; there++) {
-        int err = there ? -EIO : -ENOENT;
-        made.code = there ? JSConsumerNameExistErr : JSStreamNotFoundErr;
-        fail_call("js_AddConsumer", NATS_ERR, 1);
-        assert_int_equal(spex_queue_make(link, "work", "q", "f", 7, &error), err);
-        fail_call("js_DeleteConsumer", NATS_ERR, 1);
-        assert_int_equal(spex_queue_delete(link, "work", "q", &error), err);
-        fail_call("js_PullSubscribe", NATS_ERR, 1);
-        assert_int_equal(spex_queue_open(link, "work", "q", &queue, &error), err);
-        assert_null(queue);
-        assert_string_equal(error.text,
-                            there ? "opening queue q: Error" : "opening queue q: Not Found");
-    }
-    closed(link);
-}
-
-static void messages_are_put_once_or_not(void **unused) {
-    static char large[SPEX_LINK_BYTES + 2];
-    struct spex_error error;
-    (void)unused;
-    struct spex_link *link = opened();
-    assert_int_equal(spex_queue_put(link, "s.1", "text", false, &error), 0);
-    assert_int_equal(spex_queue_put(link, "s.1", "text", true, &error), 0);
-    expect_told("js_Publish s.1 text 0\njs_Publish s.1 text 1\n");
-    fail_call("js_Publish", NATS_ERR, 1);
-    made.code = JSStreamWrongLastSequenceErr;
-    assert_int_equal(spex_queue_put(link, "s.1", "text", true, &error), -EEXIST);
-    assert_string_equal(error.text, "s.1 is there already");
-    fail_call("js_Publish", NATS_TIMEOUT, 1);
-    made.code = 0;
-    assert_int_equal(spex_queue_put(link, "s.1", "text", true, &error), -ETIMEDOUT);
-    assert_string_equal(error.text, "sending s.1: Timeout");
-    memset(large, 'x', SPEX_LINK_BYTES + 1);
-    made.length = 0;
-    assert_int_equal(spex_queue_put(link, "s.1", large, false, &error), -E2BIG);
-    assert_string_equal(error.text, "s.1: 1048577 bytes are too many");
-    assert_int_equal(spex_queue_put(link, "s.1", large + 1, false, &error), 0);
-    expect_told("js_Publish s.1 x 0\n");
-    closed(link);
-}
-
-static void jobs_are_taken_and_ended(void **unused) {
-    struct spex_queue *queue;
-    struct spex_queue_job job;
-    struct spex_error error;
-    (void)unused;
-    struct spex_link *link = opened();
-    assert_int_equal(spex_queue_open(link, "work", "q", &queue, &error), 0);
-    expect_told("js_PullSubscribe work q\n");
-    for (int how = SPEX_QUEUE_DONE; how <= SPEX_QUEUE_LATER; how++) {
-        made_add((struct made_message){"s.1", NULL, "job", 3, (uint64_t)how + 4, false});
-        assert_int_equal(spex_queue_take(queue, 40, &job), 1);
-        assert_int_equal(job.deliveries, how + 4);
-        assert_string_equal(job.message.subject, "s.1");
-        assert_string_equal(job.message.data, "job");
-        spex_queue_keep(&job);
-        if (how == SPEX_QUEUE_LATER)
-            fail_call("natsMsg_NakWithDelay", NATS_TIMEOUT, 1);
-        assert_int_equal(spex_queue_end(&job, (enum spex_queue_end)how),
-                         how == SPEX_QUEUE_LATER ? -ETIMEDOUT : 0);
-        assert_true(!job.handle && !job.message.data);
-    }
-    expect_told("natsSubscription_Fetch 1 40\nnatsMsg_InProgress s.1\nnatsMsg_AckSync s.1\n"
-                "natsSubscription_Fetch 1 40\nnatsMsg_InProgress s.1\nnatsMsg_Nak s.1\n"
-                "natsSubscription_Fetch 1 40\nnatsMsg_InProgress s.1\n"
-                "natsMsg_NakWithDelay s.1 1000\n");
-    made_add((struct made_message){"s.2", NULL, "", SPEX_LINK_BYTES + 1, 1, false});
-    made_add((struct made_message){"s.3", NULL, "", 0, 1, true});
-    for (int bad = 0; bad < 2; bad++)
-        assert_int_equal(spex_queue_take(queue, 40, &job), 0);
-    assert_int_equal(spex_queue_take(queue, 40, &job), 0); /* none comes in time */
-    expect_told("natsSubscription_Fetch 1 40\nnatsMsg_Term s.2\n"
-                "natsSubscription_Fetch 1 40\nnatsMsg_Term s.3\nnatsSubscription_Fetch 1 40\n");
-    fail_call("natsSubscription_Fetch", NATS_NOT_FOUND, 1);
-    assert_int_equal(spex_queue_take(queue, 40, &job), -ENOENT);
-    spex_queue_close(queue);
-    spex_queue_close(NULL);
-    fail_call("js_PullSubscribe", NATS_NOT_FOUND, 1);
-    assert_int_equal(spex_queue_open(link, "work", "q", &queue, &error), -ENOENT);
-    assert_null(queue);
-    assert_string_equal(error.text, "opening queue q: Not Found");
-    closed(link);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_link_opens_and_closes),
@@ -547,14 +312,7 @@ int main(void) {
         cmocka_unit_test(a_server_may_be_away_or_refuse),
         cmocka_unit_test(the_state_is_that_of_the_connection),
         cmocka_unit_test(each_status_has_its_error),
-        cmocka_unit_test(an_inbox_hands_out_what_fits),
         cmocka_unit_test(names_are_parts_of_subjects),
-        cmocka_unit_test(a_bucket_is_looked_up_once_and_after_an_error),
-        cmocka_unit_test(a_watch_hands_out_values_and_deletions),
-        cmocka_unit_test(streams_and_queues_are_made),
-        cmocka_unit_test(a_stream_that_is_not_there_is_told),
-        cmocka_unit_test(messages_are_put_once_or_not),
-        cmocka_unit_test(jobs_are_taken_and_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,21 +15,17 @@
 
 enum { MADE_MESSAGES = 8 };
 
-/* A message, or a value of a bucket; without data: deleted. */
 struct made_message {
     const char *subject, *reply, *data;
     int size;
-    uint64_t deliveries;
-    bool no_metadata;
 };
 
 static struct {
     char told[8192];
     size_t length;
-    /* Fails with this status, and this code of JetStream: the call of this name. */
+    /* Fails with this status: the call of this name. */
     const char *failing;
     natsStatus status;
-    jsErrCode code;
     /* How often it fails; 0: always. */
     unsigned times;
     int alive;
@@ -42,7 +38,6 @@ static struct {
     const char *last_error;
     /* The options that were initialised last: others must not be passed on. */
     const void *fresh;
-    int64_t dropped;
 } made;
 
 static inline void made_reset(void) {
@@ -105,18 +100,11 @@ static inline natsStatus message_given(natsStatus status, void **message) {
 
 #define GIVEN(place, ...) given(called(__func__, __VA_ARGS__), (void **)(place))
 
-#define FRESH(type, name)                                                                          \
-    natsStatus name(type *options) {                                                               \
-        memset(options, 0, sizeof(*options));                                                      \
-        made.fresh = options;                                                                      \
-        return NATS_OK;                                                                            \
-    }
-FRESH(jsOptions, jsOptions_Init)
-FRESH(jsStreamConfig, jsStreamConfig_Init)
-FRESH(jsConsumerConfig, jsConsumerConfig_Init)
-FRESH(jsPubOptions, jsPubOptions_Init)
-FRESH(jsSubOptions, jsSubOptions_Init)
-FRESH(kvConfig, kvConfig_Init)
+natsStatus jsOptions_Init(jsOptions *options) {
+    memset(options, 0, sizeof(*options));
+    made.fresh = options;
+    return NATS_OK;
+}
 
 /* Options. */
 natsStatus natsOptions_Create(natsOptions **o) {
@@ -213,33 +201,11 @@ natsStatus natsConnection_Publish(natsConnection *nc, const char *subject, const
     assert_non_null(nc);
     return called(__func__, " %s %.*s", subject, size < 99 ? size : 1, (const char *)data);
 }
-natsStatus natsConnection_SubscribeSync(natsSubscription **s, natsConnection *nc,
-                                        const char *subject) {
-    assert_non_null(nc);
-    return GIVEN(s, " %s", subject);
-}
 natsStatus natsConnection_RequestString(natsMsg **m, natsConnection *nc, const char *subject,
                                         const char *text, int64_t timeout) {
     assert_non_null(nc);
     return message_given(called(__func__, " %s %s %d", subject, text, (int)timeout), (void **)m);
 }
-void natsSubscription_Destroy(natsSubscription *s) {
-    given_back(s);
-}
-natsStatus natsSubscription_SetPendingLimits(natsSubscription *s, int messages, int bytes) {
-    assert_non_null(s);
-    return called(__func__, " %d %d", messages, bytes);
-}
-natsStatus natsSubscription_GetDropped(natsSubscription *s, int64_t *dropped) {
-    assert_non_null(s);
-    *dropped = made.dropped;
-    return NATS_OK;
-}
-natsStatus natsSubscription_NextMsg(natsMsg **m, natsSubscription *s, int64_t timeout) {
-    assert_non_null(s);
-    return message_given(called(__func__, " %d", (int)timeout), (void **)m);
-}
-
 /* Messages. */
 static inline const struct made_message *made_of(const void *message) {
     assert_non_null(message);
@@ -260,163 +226,4 @@ int natsMsg_GetDataLength(const natsMsg *m) {
 void natsMsg_Destroy(natsMsg *m) {
     given_back(m);
 }
-natsStatus natsMsg_GetMetaData(jsMsgMetaData **about, natsMsg *m) {
-    *about = NULL;
-    if (made_of(m)->no_metadata)
-        return NATS_ERR;
-    *about = calloc(1, sizeof(**about));
-    assert_non_null(*about);
-    (*about)->NumDelivered = made_of(m)->deliveries;
-    made.alive++;
-    return NATS_OK;
-}
-void jsMsgMetaData_Destroy(jsMsgMetaData *about) {
-    given_back(about);
-}
-#define ABOUT_MESSAGE(name, ...) natsStatus natsMsg_##name(natsMsg *m, __VA_ARGS__)
-ABOUT_MESSAGE(AckSync, jsOptions *o, jsErrCode *code) {
-    (void)o;
-    (void)code;
-    return called(__func__, " %s", made_of(m)->subject);
-}
-ABOUT_MESSAGE(Nak, jsOptions *o) {
-    (void)o;
-    return called(__func__, " %s", made_of(m)->subject);
-}
-ABOUT_MESSAGE(NakWithDelay, int64_t delay, jsOptions *o) {
-    (void)o;
-    return called(__func__, " %s %d", made_of(m)->subject, (int)delay);
-}
-ABOUT_MESSAGE(Term, jsOptions *o) {
-    (void)o;
-    return called(__func__, " %s", made_of(m)->subject);
-}
-ABOUT_MESSAGE(InProgress, jsOptions *o) {
-    (void)o;
-    return called(__func__, " %s", made_of(m)->subject);
-}
-
-/* Buckets. */
-natsStatus js_KeyValue(kvStore **store, jsCtx *js, const char *bucket) {
-    assert_non_null(js);
-    return GIVEN(store, " %s", bucket);
-}
-natsStatus js_CreateKeyValue(kvStore **store, jsCtx *js, kvConfig *config) {
-    assert_true(js && made.fresh == config);
-    return GIVEN(store, " %s %d %d", config->Bucket, (int)config->History,
-                 (int)config->MaxValueSize);
-}
-void kvStore_Destroy(kvStore *store) {
-    given_back(store);
-}
-natsStatus kvStore_Put(uint64_t *revision, kvStore *store, const char *key, const void *data,
-                       int size) {
-    assert_true(store && !revision);
-    return called(__func__, " %s %.*s", key, size < 99 ? size : 1, (const char *)data);
-}
-natsStatus kvStore_Purge(kvStore *store, const char *key, kvPurgeOptions *o) {
-    assert_true(store && !o);
-    return called(__func__, " %s", key);
-}
-natsStatus kvStore_Get(kvEntry **entry, kvStore *store, const char *key) {
-    assert_non_null(store);
-    return message_given(called(__func__, " %s", key), (void **)entry);
-}
-natsStatus kvStore_Watch(kvWatcher **watcher, kvStore *store, const char *keys, kvWatchOptions *o) {
-    assert_true(store && !o);
-    return GIVEN(watcher, " %s", keys);
-}
-void kvWatcher_Destroy(kvWatcher *watcher) {
-    given_back(watcher);
-}
-/* A message without a subject is the NULL behind the first values. */
-natsStatus kvWatcher_Next(kvEntry **entry, kvWatcher *watcher, int64_t timeout) {
-    assert_non_null(watcher);
-    *entry = NULL;
-    if (made.given < made.count && !made.messages[made.given].subject) {
-        made.given++;
-        return NATS_OK;
-    }
-    return message_given(called(__func__, " %d", (int)timeout), (void **)entry);
-}
-void kvEntry_Destroy(kvEntry *entry) {
-    given_back(entry);
-}
-const char *kvEntry_Key(kvEntry *entry) {
-    return made_of(entry)->subject;
-}
-const void *kvEntry_Value(kvEntry *entry) {
-    return made_of(entry)->data;
-}
-int kvEntry_ValueLen(kvEntry *entry) {
-    return made_of(entry)->size;
-}
-kvOperation kvEntry_Operation(kvEntry *entry) {
-    return made_of(entry)->data ? kvOp_Put : kvOp_Delete;
-}
-
-/* Queues. */
-static inline natsStatus with_code(natsStatus status, jsErrCode *code) {
-    if (code)
-        *code = status == NATS_OK ? 0 : made.code;
-    return status;
-}
-natsStatus js_AddStream(jsStreamInfo **info, jsCtx *js, jsStreamConfig *config, jsOptions *o,
-                        jsErrCode *code) {
-    assert_true(js && !info && !o && made.fresh == config && config->SubjectsLen == 1);
-    return with_code(called(__func__, " %s %s %d %d %d %d %d days", config->Name,
-                            config->Subjects[0], (int)config->Retention, (int)config->Discard,
-                            (int)config->MaxMsgs, (int)config->MaxMsgSize,
-                            (int)(config->MaxAge / 86400000000000)),
-                     code);
-}
-natsStatus js_AddConsumer(jsConsumerInfo **info, jsCtx *js, const char *stream,
-                          jsConsumerConfig *config, jsOptions *o, jsErrCode *code) {
-    assert_true(js && !info && !o && made.fresh == config);
-    return with_code(called(__func__, " %s %s %s %d %g s %d %d %d", stream, config->Durable,
-                            config->FilterSubject, (int)config->AckPolicy,
-                            (double)config->AckWait / 1e9, (int)config->MaxDeliver,
-                            (int)config->MaxAckPending, (int)config->MaxWaiting),
-                     code);
-}
-natsStatus js_DeleteConsumer(jsCtx *js, const char *stream, const char *consumer, jsOptions *o,
-                             jsErrCode *code) {
-    assert_true(js && !o);
-    return with_code(called(__func__, " %s %s", stream, consumer), code);
-}
-natsStatus js_Publish(jsPubAck **ack, jsCtx *js, const char *subject, const void *data, int size,
-                      jsPubOptions *o, jsErrCode *code) {
-    assert_true(js && !ack && made.fresh == o);
-    return with_code(called(__func__, " %s %.*s %d", subject, size < 99 ? size : 1,
-                            (const char *)data, o->ExpectNoMessage),
-                     code);
-}
-natsStatus js_PullSubscribe(natsSubscription **s, jsCtx *js, const char *subject,
-                            const char *durable, jsOptions *o, jsSubOptions *of, jsErrCode *code) {
-    assert_true(js && !subject && !durable && !o && made.fresh == of);
-    return with_code(GIVEN(s, " %s %s", of->Stream, of->Consumer), code);
-}
-natsStatus natsSubscription_Fetch(natsMsgList *list, natsSubscription *s, int batch,
-                                  int64_t timeout, jsErrCode *code) {
-    natsMsg *message;
-    assert_true(s && !code);
-    natsStatus status =
-        message_given(called(__func__, " %d %d", batch, (int)timeout), (void **)&message);
-    *list = (natsMsgList){NULL, 0};
-    if (status != NATS_OK)
-        return status;
-    list->Msgs = malloc(sizeof(*list->Msgs));
-    assert_non_null(list->Msgs);
-    list->Msgs[0] = message;
-    list->Count = 1;
-    made.alive++;
-    return NATS_OK;
-}
-void natsMsgList_Destroy(natsMsgList *list) {
-    for (int m = 0; m < list->Count; m++)
-        given_back(list->Msgs[m]);
-    given_back(list->Msgs);
-    *list = (natsMsgList){NULL, 0};
-}
-
 #endif

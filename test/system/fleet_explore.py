@@ -297,6 +297,24 @@ class Faults(Trials):
         self.until(agent, "ended")
         self.until_line(explorer, "NATS is not there")
         self.server.start()
+        self.until_line(explorer, "NATS is there again")
+        self.ends(explorer)
+        self.end(agent)
+        self.assert_all_once(4, 2)
+
+    def test_a_program_that_is_replaced(self):
+        """A machine with another build is of another class: what it has measured does not count."""
+        program = os.path.join(self.dir, "program")
+        shutil.copy(SUBJECT, program)
+        self.write(SLOW)
+        agent = self.agent("a", program=[program])
+        command = self.fleet_command(SLOW)
+        explorer = self.start(*command[:command.index("--") + 1], program, env=self.environment)
+        self.until(agent, "began")
+        for build, event in ((SPEX, "changed"), (SUBJECT, "ended")):
+            shutil.copy(build, program + ".new")
+            os.replace(program + ".new", program)
+            self.until(agent, event)
         self.ends(explorer)
         self.end(agent)
         self.assert_all_once(4, 2)
