@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every C test includes: cmocka with the headers it wants before it, and random numbers that
+/* What every C test includes: cmocka, the headers that most tests need, and random numbers that
  * are the same in every run. */
 #ifndef SPEX_TEST_CHECK_H
 #define SPEX_TEST_CHECK_H
@@ -11,7 +11,12 @@
 
 #include <cmocka.h>
 
-#include "left_behind.h"
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -46,19 +51,36 @@ static inline double random_part(uint64_t *state) {
 }
 
 /* Runs the tests as cmocka does. A group fails, too, if it leaves descriptors open or files mapped. */
-static inline int run_group(const char *name, const struct CMUnitTest *tests, size_t count,
-                            CMFixtureFunction setup, CMFixtureFunction teardown) {
-    struct open_before before;
-    open_before_read(&before);
-    int failed = _cmocka_run_group_tests(name, tests, count, setup, teardown);
-    return failed + left_open(&before) + left_mapped(&before);
-}
+int check_group(const char *name, const struct CMUnitTest *tests, size_t count,
+                CMFixtureFunction setup, CMFixtureFunction teardown);
 
 #undef cmocka_run_group_tests
 #undef cmocka_run_group_tests_name
 #define cmocka_run_group_tests_name(name, tests, setup, teardown)                                  \
-    run_group(name, tests, COUNT_OF(tests), setup, teardown)
+    check_group(name, tests, COUNT_OF(tests), setup, teardown)
 #define cmocka_run_group_tests(tests, setup, teardown)                                             \
     cmocka_run_group_tests_name(#tests, tests, setup, teardown)
+
+/* A test; `state` is cmocka's. All tests of a program run in the order in which they stand: none can
+ * be forgotten, and main() is needed only where there is more to do than to run them. */
+#define TEST(name) TEST_WITH(name, NULL, NULL)
+#define TEST_WITH(name, setup, teardown)                                                           \
+    static void name(void **state);                                                                \
+    __attribute__((constructor)) static void tests_add_##name(void) {                              \
+        static struct check check = {{#name, name, setup, teardown, NULL}, __LINE__, NULL};        \
+        tests_add(&check);                                                                         \
+    }                                                                                              \
+    static void name(__attribute__((unused)) void **state)
+
+struct check {
+    struct CMUnitTest test;
+    int line;
+    struct check *next;
+};
+
+void tests_add(struct check *check);
+
+/* Runs all tests of the program. */
+int tests_run(CMFixtureFunction setup, CMFixtureFunction teardown);
 
 #endif

@@ -4,7 +4,6 @@
 #define SPEX_TEST_OPEN_DESCRIPTORS_H
 
 #include <dirent.h>
-#include <stddef.h>
 
 #include "check.h"
 

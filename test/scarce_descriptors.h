@@ -4,7 +4,6 @@
 #define SPEX_TEST_SCARCE_DESCRIPTORS_H
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "check.h"
 

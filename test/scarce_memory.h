@@ -8,12 +8,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <spex/atomic.h>
 

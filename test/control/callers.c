@@ -23,14 +23,13 @@ static int answer_to(const void *packet, size_t bytes, char *text, size_t size) 
     return answer;
 }
 
-static void what_cannot_be_understood_is_refused(void **state) {
+TEST_WITH(what_cannot_be_understood_is_refused, serving_setup, serving_teardown) {
     char text[SPEX_CONTROL_ANSWER_BYTES];
     struct spex_control_request request = request_of(99);
     struct {
         struct spex_control_request head;
         char text[SPEX_CONTROL_TEXT_BYTES + 1];
     } longer = {.head = request_of(SPEX_CONTROL_SELECT)};
-    (void)state;
     assert_int_equal(answer_to(&request, sizeof(request), text, sizeof(text)), -ENOSYS);
     request = request_of(SPEX_CONTROL_PROFILE);
     request.version++;
@@ -50,10 +49,9 @@ static void what_cannot_be_understood_is_refused(void **state) {
     assert_int_equal(answer_to(&longer, sizeof(longer) - 4, text, sizeof(text)), 0);
 }
 
-static void who_does_not_speak_the_protocol_is_left(void **state) {
+TEST_WITH(who_does_not_speak_the_protocol_is_left, serving_setup, serving_teardown) {
     static char huge[SPEX_CONTROL_FRAME_BYTES + 1];
     struct spex_control_request request = request_of(SPEX_CONTROL_PROFILE);
-    (void)state;
     memcpy(huge, &request, sizeof(request));
     request.magic++;
     const struct {
@@ -71,10 +69,9 @@ static void who_does_not_speak_the_protocol_is_left(void **state) {
     }
 }
 
-static void who_has_said_all_gets_the_answer(void **state) {
+TEST_WITH(who_has_said_all_gets_the_answer, serving_setup, serving_teardown) {
     struct spex_profile_reader reader = {0};
     int fd = caller_connect();
-    (void)state;
     assert_true(caller_send(fd, SPEX_CONTROL_PROFILE, 0, NULL));
     shutdown(fd, SHUT_WR);
     assert_int_equal(caller_receive(fd, &reader), 1);
@@ -84,7 +81,7 @@ static void who_has_said_all_gets_the_answer(void **state) {
     close(fd);
 }
 
-static void descriptors_that_come_along_are_closed(void **state) {
+TEST_WITH(descriptors_that_come_along_are_closed, serving_setup, serving_teardown) {
     struct spex_control_request request = request_of(SPEX_CONTROL_PROFILE);
     struct spex_profile_reader reader = {0};
     union {
@@ -99,7 +96,6 @@ static void descriptors_that_come_along_are_closed(void **state) {
                              .msg_control = &control,
                              .msg_controllen = sizeof(control)};
     int fd = caller_connect(), ends[2];
-    (void)state;
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     memcpy(CMSG_DATA(&control.head), &ends[1], sizeof(int));
     assert_int_equal(sendmsg(fd, &message, 0), sizeof(request));
@@ -124,9 +120,8 @@ static void stuff(int fd) {
         continue;
 }
 
-static void slow_readers_cost_no_memory(void **state) {
+TEST_WITH(slow_readers_cost_no_memory, serving_setup, serving_teardown) {
     int slow[PLACES - 1], fd = caller_connect();
-    (void)state;
     assert_int_equal(caller_select(fd, "request.work"), 1);
     size_t before = allocated();
     for (size_t s = 0; s < COUNT_OF(slow); s++)
@@ -146,8 +141,7 @@ static void slow_readers_cost_no_memory(void **state) {
 }
 
 /* However many come and go. */
-static void a_thousand_callers_leave_nothing_behind(void **state) {
-    (void)state;
+TEST_WITH(a_thousand_callers_leave_nothing_behind, serving_setup, serving_teardown) {
     int first = dup(0);
     close(first);
     for (int i = 0; i < 1000; i++) {
@@ -167,10 +161,9 @@ static void a_thousand_callers_leave_nothing_behind(void **state) {
 }
 
 /* Fewer callers than the queue of the listening socket holds, more than there are places. */
-static void silent_clients_make_way(void **state) {
+TEST_WITH(silent_clients_make_way, serving_setup, serving_teardown) {
     int silent[PLACES + 8];
     char byte;
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(silent); s++)
         silent[s] = caller_connect();
     int fd = caller_connect();
@@ -184,9 +177,8 @@ static void silent_clients_make_way(void **state) {
     close(fd);
 }
 
-static void a_burst_of_callers_is_served_to_the_last(void **state) {
+TEST_WITH(a_burst_of_callers_is_served_to_the_last, serving_setup, serving_teardown) {
     int callers[PLACES * 2];
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(callers); c++) {
         callers[c] = caller_connect();
         assert_true(caller_send(callers[c], SPEX_CONTROL_SELECT, 0, ""));
@@ -198,10 +190,9 @@ static void a_burst_of_callers_is_served_to_the_last(void **state) {
     }
 }
 
-static void who_subscribes_keeps_his_place(void **state) {
+TEST_WITH(who_subscribes_keeps_his_place, serving_setup, serving_teardown) {
     struct spex_profile_reader reader = {0};
     int subscribers[PLACES];
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(subscribers); s++) {
         subscribers[s] = caller_connect();
         assert_true(caller_send(subscribers[s], SPEX_CONTROL_SUBSCRIBE, 60000, NULL));
@@ -225,9 +216,8 @@ static void who_subscribes_keeps_his_place(void **state) {
 }
 
 /* Whose queue is full: the stop waits for him, but not for ever. */
-static void a_stop_does_not_wait_for_ever(void **state) {
+TEST_WITH(a_stop_does_not_wait_for_ever, serving_setup, serving_teardown) {
     int fd = caller_connect();
-    (void)state;
     stuff(fd);
     spex_stop();
     close(fd);
@@ -263,18 +253,16 @@ static void callers_wait_for_descriptors(rlim_t limit) {
     close(waiting);
 }
 
-static void without_descriptors_callers_wait(void **state) {
-    (void)state;
+TEST_WITH(without_descriptors_callers_wait, serving_setup, serving_teardown) {
     callers_wait_for_descriptors(32);
     callers_wait_for_descriptors(0); /* where poll, too, is for none */
 }
 
 /* A client that says nothing goes after a while, one that subscribes does not. Last, since it takes
  * ten seconds. */
-static void who_is_silent_for_long_is_left(void **state) {
+TEST_WITH(who_is_silent_for_long_is_left, serving_setup, serving_teardown) {
     struct spex_profile_reader reader = {0};
     int silent = caller_connect(), subscriber = caller_connect();
-    (void)state;
     assert_true(caller_send(subscriber, SPEX_CONTROL_SUBSCRIBE, 60000, NULL));
     assert_int_equal(caller_receive(subscriber, &reader), 1);
     assert_true(caller_is_dropped(silent));
@@ -295,9 +283,8 @@ static int polled_start(void) {
     return spex_start(&options);
 }
 
-static void no_thread_waits_in_a_program_that_polls(void **state) {
+TEST_WITH(no_thread_waits_in_a_program_that_polls, NULL, serving_teardown) {
     int threads = serving_count("/proc/self/task");
-    (void)state;
     assert_int_equal(spex_poll(), -EPERM);
     assert_int_equal(spex_poll_descriptor(), -1);
     assert_int_equal(polled_start(), 0);
@@ -319,8 +306,7 @@ static void no_thread_waits_in_a_program_that_polls(void **state) {
     assert_int_equal(serving_count(serving_directory), 0);
 }
 
-static void who_polls_and_is_not_called_leaves_nothing(void **state) {
-    (void)state;
+TEST_WITH(who_polls_and_is_not_called_leaves_nothing, NULL, serving_teardown) {
     assert_int_equal(polled_start(), 0);
     assert_int_equal(serving_count(serving_directory), 1);
     spex_stop();
@@ -333,21 +319,5 @@ static void who_polls_and_is_not_called_leaves_nothing(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(no_thread_waits_in_a_program_that_polls, serving_teardown),
-        cmocka_unit_test_teardown(who_polls_and_is_not_called_leaves_nothing, serving_teardown),
-        SERVING_TEST(what_cannot_be_understood_is_refused),
-        SERVING_TEST(who_does_not_speak_the_protocol_is_left),
-        SERVING_TEST(who_has_said_all_gets_the_answer),
-        SERVING_TEST(descriptors_that_come_along_are_closed),
-        SERVING_TEST(slow_readers_cost_no_memory),
-        SERVING_TEST(a_thousand_callers_leave_nothing_behind),
-        SERVING_TEST(silent_clients_make_way),
-        SERVING_TEST(a_burst_of_callers_is_served_to_the_last),
-        SERVING_TEST(who_subscribes_keeps_his_place),
-        SERVING_TEST(a_stop_does_not_wait_for_ever),
-        SERVING_TEST(without_descriptors_callers_wait),
-        SERVING_TEST(who_is_silent_for_long_is_left),
-    };
-    return cmocka_run_group_tests(tests, serving_begin, serving_end);
+    return tests_run(serving_begin, serving_end);
 }

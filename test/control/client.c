@@ -112,12 +112,11 @@ static bool is_listed(pid_t process) {
     return found;
 }
 
-static void a_process_is_found_by_its_number(void **state) {
+TEST(a_process_is_found_by_its_number) {
     struct program program;
     pid_t told;
     struct spex_error error;
     char expected[64];
-    (void)state;
     program_start(&program, "serve");
     assert_int_equal(profile_of(program.process, &told, &error), 0);
     assert_int_equal(told, program.process);
@@ -161,10 +160,9 @@ int __wrap_spex_control_connect_at(int fd, int directory, const char *name) {
 }
 
 /* And not longer, but for what is sent later. */
-static void connecting_takes_so_long_at_most(void **state) {
+TEST(connecting_takes_so_long_at_most) {
     struct program program;
     struct spex_error error;
-    (void)state;
     program_start(&program, "serve");
     limits = 0;
     int fd = spex_client_connect(program.process, 61999, &error);
@@ -185,7 +183,7 @@ static void connecting_takes_so_long_at_most(void **state) {
 
 /* Of what is met at several places the worse is told; at one that does not answer the search
  * ends. Each place is tried by two names, where there is none by the first. */
-static void the_worst_of_several_places_is_told(void **state) {
+TEST(the_worst_of_several_places_is_told) {
     static const struct {
         int met[5], err;
         unsigned tries;
@@ -203,7 +201,6 @@ static void the_worst_of_several_places_is_told(void **state) {
         {{-ECONNREFUSED, -ECONNREFUSED}, -ENOENT, 2, "has no control socket"},
     };
     struct program program;
-    (void)state;
     program_start(&program, "idle");
     size_t open = open_descriptors();
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
@@ -221,10 +218,9 @@ static void the_worst_of_several_places_is_told(void **state) {
 
 /* Whoever looks for programs tries all processes: by two names in one directory, which it looks for
  * below the root of the process and below its own, however many users the process may have. */
-static void no_place_is_tried_twice(void **state) {
+TEST(no_place_is_tried_twice) {
     struct program program;
     struct spex_error error;
-    (void)state;
     program_start(&program, "idle");
     connects = 0;
     assert_int_equal(spex_client_connect(program.process, 0, &error), -ENOENT);
@@ -232,11 +228,10 @@ static void no_place_is_tried_twice(void **state) {
     program_end(&program);
 }
 
-static void it_is_said_why_a_process_cannot_be_called(void **state) {
+TEST(it_is_said_why_a_process_cannot_be_called) {
     struct program program;
     pid_t told;
     struct spex_error error;
-    (void)state;
     program_start(&program, "idle");
     assert_int_equal(profile_of(program.process, &told, &error), -ENOENT);
     assert_non_null(strstr(error.text, "has no control socket"));
@@ -250,12 +245,11 @@ static void it_is_said_why_a_process_cannot_be_called(void **state) {
 }
 
 /* It is looked for where the command itself would be, in a directory alone. */
-static void a_process_that_hides_is_found_by_the_command_s_directory(void **state) {
+TEST(a_process_that_hides_is_found_by_the_command_s_directory) {
     struct program program;
     struct spex_error error;
     char expected[256];
     pid_t told;
-    (void)state;
     setenv("TEST_HIDDEN", serving_directory, 1);
     unsetenv("SPEX_CONTROL");
     program_start(&program, "hide");
@@ -283,12 +277,11 @@ static void a_process_that_hides_is_found_by_the_command_s_directory(void **stat
 }
 
 /* Whoever can write to a directory could: nobody listens there for another process. */
-static void who_pretends_to_be_another_is_not_believed(void **state) {
+TEST(who_pretends_to_be_another_is_not_believed) {
     struct program program;
     char name[64];
     struct spex_error error;
     pid_t told;
-    (void)state;
     program_start(&program, "serve");
     char own[SPEX_CONTROL_NAME_BYTES];
     spex_control_name(own);
@@ -306,11 +299,10 @@ static void who_pretends_to_be_another_is_not_believed(void **state) {
     program_end(&program);
 }
 
-static void a_socket_of_another_user_is_not_believed(void **state) {
+TEST(a_socket_of_another_user_is_not_believed) {
     struct program program;
     struct spex_error error;
     pid_t told;
-    (void)state;
     if (geteuid() != 0)
         skip();
     assert_int_equal(chown(serving_directory, NOBODY, (gid_t)-1), 0);
@@ -329,10 +321,9 @@ static void a_socket_of_another_user_is_not_believed(void **state) {
 }
 
 /* It listens as root, as whom it began, which is no user of it any more. */
-static void a_process_that_is_not_root_any_more_is_believed(void **state) {
+TEST(a_process_that_is_not_root_any_more_is_believed) {
     struct program program;
     struct spex_error error;
-    (void)state;
     if (geteuid() != 0)
         skip();
     program_start(&program, "humble");
@@ -346,10 +337,9 @@ static void a_process_that_is_not_root_any_more_is_believed(void **state) {
 
 /* Though the directory of root's sockets, where one is looked for that began as root, is closed to
  * its user. */
-static void a_process_without_a_socket_has_none_whoever_asks(void **state) {
+TEST(a_process_without_a_socket_has_none_whoever_asks) {
     struct spex_error error;
     int status;
-    (void)state;
     if (geteuid() != 0)
         skip();
     assert_true(mkdir("/tmp/spex-0", 0700) == 0 || errno == EEXIST);
@@ -367,12 +357,11 @@ static void a_process_without_a_socket_has_none_whoever_asks(void **state) {
 
 /* Its directory is below its own root, where it has no /proc to tell the namespace of its
  * number. */
-static void a_process_with_another_root_is_found(void **state) {
+TEST(a_process_with_another_root_is_found) {
     struct program program;
     struct spex_error error;
     pid_t told;
     char inside[128];
-    (void)state;
     if (geteuid() != 0)
         skip();
     snprintf(inside, sizeof(inside), "%s/inside", serving_directory);
@@ -407,11 +396,10 @@ static int connect_with(int left, pid_t process, struct spex_error *error) {
 }
 
 /* Nothing is said of the process then; and no descriptor is lost on any of the ways. */
-static void who_has_no_descriptors_does_not_know(void **state) {
+TEST(who_has_no_descriptors_does_not_know) {
     struct program program;
     struct spex_error error;
     char expected[96];
-    (void)state;
     size_t open = open_descriptors();
     program_start(&program, "serve");
     assert_int_equal(connect_with(0, program.process, &error), -EMFILE);
@@ -437,12 +425,11 @@ static void who_has_no_descriptors_does_not_know(void **state) {
 }
 
 /* Its queue is full of those who have called before and gone. */
-static void a_stopped_process_does_not_hold_up_its_callers(void **state) {
+TEST(a_stopped_process_does_not_hold_up_its_callers) {
     struct program program;
     struct spex_error error;
     pid_t told;
     int status, fd;
-    (void)state;
     program_start(&program, "serve");
     assert_int_equal(kill(program.process, SIGSTOP), 0);
     assert_int_equal(waitpid(program.process, &status, WUNTRACED), program.process);
@@ -482,7 +469,7 @@ static int stream_answered(const void *first, size_t bytes, struct spex_error *e
     return err;
 }
 
-static void a_stream_is_given_or_refused(void **state) {
+TEST(a_stream_is_given_or_refused) {
     struct spex_control_frame done = {.magic = SPEX_CONTROL_MAGIC,
                                       .version = SPEX_CONTROL_VERSION,
                                       .kind = SPEX_CONTROL_DONE,
@@ -490,7 +477,6 @@ static void a_stream_is_given_or_refused(void **state) {
                                       .status = -ENOSYS};
     const uint32_t stream = SPEX_STREAM_MAGIC;
     struct spex_error error;
-    (void)state;
     assert_int_equal(stream_answered(&stream, sizeof(stream), &error), 0);
     assert_int_equal(stream_answered(&done, sizeof(done), &error), -ENOSYS);
     assert_string_equal(error.text, strerror(ENOSYS));
@@ -512,13 +498,12 @@ static void a_stream_is_given_or_refused(void **state) {
 }
 
 /* A deadline that has passed lets nobody wait for a program that is stopped. */
-static void an_answer_is_waited_for_until_the_deadline(void **state) {
+TEST(an_answer_is_waited_for_until_the_deadline) {
     struct spex_profile_reader reader = {0};
     struct program program;
     struct spex_error error;
     char expected[64];
     int status;
-    (void)state;
     program_start(&program, "serve");
     assert_int_equal(kill(program.process, SIGSTOP), 0);
     assert_int_equal(waitpid(program.process, &status, WUNTRACED), program.process);
@@ -535,9 +520,8 @@ static void an_answer_is_waited_for_until_the_deadline(void **state) {
 }
 
 /* Callers of many processes share the time that they have. */
-static void whoever_does_not_answer_takes_a_share_of_the_time(void **state) {
+TEST(whoever_does_not_answer_takes_a_share_of_the_time) {
     struct spex_deadline passed = spex_deadline_in(0), later = spex_deadline_in(1e6);
-    (void)state;
     assert_int_equal(spex_deadline_share_ms(passed, 1), 1);
     assert_int_equal(spex_deadline_share_ms(spex_deadline_in(1), 1000000), 1);
     assert_in_range(spex_deadline_share_ms(later, 1000), 900000, 1000000);
@@ -545,24 +529,6 @@ static void whoever_does_not_answer_takes_a_share_of_the_time(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process_is_found_by_its_number),
-        cmocka_unit_test(a_stream_is_given_or_refused),
-        cmocka_unit_test(an_answer_is_waited_for_until_the_deadline),
-        cmocka_unit_test(the_worst_of_several_places_is_told),
-        cmocka_unit_test(connecting_takes_so_long_at_most),
-        cmocka_unit_test(no_place_is_tried_twice),
-        cmocka_unit_test(it_is_said_why_a_process_cannot_be_called),
-        cmocka_unit_test(a_process_that_hides_is_found_by_the_command_s_directory),
-        cmocka_unit_test(who_pretends_to_be_another_is_not_believed),
-        cmocka_unit_test(a_socket_of_another_user_is_not_believed),
-        cmocka_unit_test(a_process_that_is_not_root_any_more_is_believed),
-        cmocka_unit_test(a_process_without_a_socket_has_none_whoever_asks),
-        cmocka_unit_test(a_process_with_another_root_is_found),
-        cmocka_unit_test(who_has_no_descriptors_does_not_know),
-        cmocka_unit_test(a_stopped_process_does_not_hold_up_its_callers),
-        cmocka_unit_test(whoever_does_not_answer_takes_a_share_of_the_time),
-    };
     if (getenv("TEST_EMULATED")) {
         puts("SKIP: a program that is emulated cannot start another of its kind");
         return 77;
@@ -570,5 +536,5 @@ int main(int argc, char **argv) {
     self = argv[0];
     if (argc > 1)
         return serve(argv[1]);
-    return cmocka_run_group_tests(tests, serving_begin, serving_end);
+    return tests_run(serving_begin, serving_end);
 }

@@ -51,8 +51,7 @@ static int connections(void) {
     return there;
 }
 
-static void all_who_wait_are_let_in_without_a_pause(void **state) {
-    (void)state;
+TEST_WITH(all_who_wait_are_let_in_without_a_pause, begin, end) {
     spex_clients_let_in(control, now);
     assert_int_equal(control->rest_ns, 0);
     int fds[] = {call(), call(), call()};
@@ -81,10 +80,9 @@ static int *fill_places(void) {
 
 /* Who has been silent the longest makes room, after a while; who is being answered keeps the place
  * for longer, and subscribers and the command that was called keep theirs. */
-static void who_is_silent_loses_his_place(void **state) {
+TEST_WITH(who_is_silent_loses_his_place, begin, end) {
     const uint64_t silent = 200 * MS, stuck = 2000 * MS;
     struct spex_connection *places = control->connections;
-    (void)state;
     const int *fds = fill_places();
     assert_null(spex_clients_place(control, 1 * MS + silent));
     assert_ptr_equal(spex_clients_place(control, 1 * MS + silent + 1), &places[0]);
@@ -113,9 +111,8 @@ static void who_is_silent_loses_his_place(void **state) {
 
 /* Who comes takes the place of who is silent, waits for it for a while, or is told that there will
  * be none. */
-static void who_comes_to_a_full_house(void **state) {
+TEST_WITH(who_comes_to_a_full_house, begin, end) {
     struct spex_profile_reader reader = {0};
-    (void)state;
     const int *fds = fill_places();
     int late = call();
     spex_clients_let_in(control, 150 * MS);
@@ -141,9 +138,8 @@ static void who_comes_to_a_full_house(void **state) {
 }
 
 /* The socket is looked after each second: where it has gone, there is another. */
-static void the_door_is_opened_again(void **state) {
+TEST_WITH(the_door_is_opened_again, begin, end) {
     char file[256];
-    (void)state;
     snprintf(file, sizeof(file), "%.100s/%.100s", control->door.path, control->door.name);
     control->chosen = serving_directory;
     spex_clients_look_after_door(control, 5);
@@ -171,8 +167,7 @@ static void the_door_is_opened_again(void **state) {
 }
 
 /* Root may connect to anybody; here this process stands for another user. */
-static void another_user_is_no_reason_for_a_pause(void **state) {
-    (void)state;
+TEST_WITH(another_user_is_no_reason_for_a_pause, begin, end) {
     SKIP_WITHOUT_ROOT();
     int first = -1, second = -1;
     assert_int_equal(chmod(serving_directory, 0711), 0);
@@ -190,9 +185,8 @@ static void another_user_is_no_reason_for_a_pause(void **state) {
     close(second);
 }
 
-static void without_descriptors_accepting_pauses(void **state) {
+TEST_WITH(without_descriptors_accepting_pauses, begin, end) {
     struct rlimit before;
-    (void)state;
     int waiting = call();
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     const struct rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
@@ -223,12 +217,40 @@ static int command_listen(char *path, size_t size) {
     return fd;
 }
 
+/* Of none but those that were open before, which other programs may inherit. */
+static unsigned descriptors_since(const bool *before, bool *there) {
+    unsigned since = 0;
+    for (int fd = 0; fd < DESCRIPTORS; fd++) {
+        int flags = fcntl(fd, F_GETFD);
+        bool is_new = flags >= 0 && !(before && before[fd]);
+        if (there)
+            there[fd] = flags >= 0;
+        since += is_new;
+        if (before && is_new && !(flags & FD_CLOEXEC))
+            fail_msg("descriptor %d is inherited", fd);
+    }
+    return since;
+}
+
+TEST_WITH(no_descriptor_is_inherited, serving_begin, serving_end) {
+    struct spex_profile_reader reader = {0};
+    bool before[DESCRIPTORS];
+    descriptors_since(NULL, before);
+    assert_int_equal(serving_start("*"), 0);
+    int fd = caller_connect();
+    for (int round = 0; round < 3; round++)
+        assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
+    /* Ours and theirs, the listening socket, and the two that wake the thread. */
+    assert_true(descriptors_since(before, NULL) >= 5);
+    spex_profile_reader_free(&reader);
+    close(fd);
+}
+
 /* What is selected after that stays: each request is a round of the thread that has switched all
  * off. */
-static void a_command_that_has_gone_takes_its_probes_along_once(void **state) {
+TEST_WITH(a_command_that_has_gone_takes_its_probes_along_once, serving_begin, serving_end) {
     struct spex_profile_reader reader = {0};
     char path[100], out[128];
-    (void)state;
     work();
     int command = command_listen(path, sizeof(path));
     snprintf(out, sizeof(out), "metrics:%s", path);
@@ -252,50 +274,4 @@ static void a_command_that_has_gone_takes_its_probes_along_once(void **state) {
     assert_int_equal(status_now().sites_on, 1);
     spex_profile_reader_free(&reader);
     close(fd);
-}
-
-/* Of none but those that were open before, which other programs may inherit. */
-static unsigned descriptors_since(const bool *before, bool *there) {
-    unsigned since = 0;
-    for (int fd = 0; fd < DESCRIPTORS; fd++) {
-        int flags = fcntl(fd, F_GETFD);
-        bool is_new = flags >= 0 && !(before && before[fd]);
-        if (there)
-            there[fd] = flags >= 0;
-        since += is_new;
-        if (before && is_new && !(flags & FD_CLOEXEC))
-            fail_msg("descriptor %d is inherited", fd);
-    }
-    return since;
-}
-
-static void no_descriptor_is_inherited(void **state) {
-    struct spex_profile_reader reader = {0};
-    bool before[DESCRIPTORS];
-    (void)state;
-    descriptors_since(NULL, before);
-    assert_int_equal(serving_start("*"), 0);
-    int fd = caller_connect();
-    for (int round = 0; round < 3; round++)
-        assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
-    /* Ours and theirs, the listening socket, and the two that wake the thread. */
-    assert_true(descriptors_since(before, NULL) >= 5);
-    spex_profile_reader_free(&reader);
-    close(fd);
-}
-
-int main(void) {
-#define SERVED(test) cmocka_unit_test_setup_teardown(test, begin, end)
-    const struct CMUnitTest tests[] = {
-        SERVED(all_who_wait_are_let_in_without_a_pause),
-        SERVED(who_is_silent_loses_his_place),
-        SERVED(who_comes_to_a_full_house),
-        SERVED(the_door_is_opened_again),
-        SERVED(another_user_is_no_reason_for_a_pause),
-        SERVED(without_descriptors_accepting_pauses),
-        cmocka_unit_test_setup_teardown(no_descriptor_is_inherited, serving_begin, serving_end),
-        cmocka_unit_test_setup_teardown(a_command_that_has_gone_takes_its_probes_along_once,
-                                        serving_begin, serving_end),
-    };
-    return cmocka_run_group_tests_name("clients", tests, NULL, NULL);
 }

@@ -106,14 +106,12 @@ static void answers_although(const char *how) {
         fail_msg("%s", error.text);
 }
 
-static void without_proc_there_is_a_socket(void **state) {
-    (void)state;
+TEST(without_proc_there_is_a_socket) {
     answers_although("proc");
 }
 
 /* A thread that does not wait for what it cannot have answers after a rest. */
-static void without_poll_there_is_an_answer(void **state) {
-    (void)state;
+TEST(without_poll_there_is_an_answer) {
     answers_although("poll");
 }
 
@@ -128,10 +126,9 @@ static int name_outside(uid_t user) {
     return spex_control_directory(4, NULL, "/run", 5, path) && strcmp(path, expected) == 0 ? 0 : 1;
 }
 
-static void a_number_of_a_namespace_is_not_the_only_one(void **state) {
+TEST(a_number_of_a_namespace_is_not_the_only_one) {
     uid_t user = geteuid();
     int status;
-    (void)state;
     pid_t child = fork();
     if (child == 0)
         _exit(name_outside(user));
@@ -163,9 +160,8 @@ static int fail_to_bind(void) {
     return err == -EACCES && strstr(error.text, "Permission denied") ? 0 : 1;
 }
 
-static void a_denied_call_is_said_to_be_denied(void **state) {
+TEST(a_denied_call_is_said_to_be_denied) {
     int status;
-    (void)state;
     pid_t child = fork();
     if (child == 0)
         _exit(fail_to_bind());
@@ -173,9 +169,8 @@ static void a_denied_call_is_said_to_be_denied(void **state) {
     expect_success(status);
 }
 
-static void it_is_said_why_for_each_directory(void **state) {
+TEST(it_is_said_why_for_each_directory) {
     int status;
-    (void)state;
     pid_t child = fork();
     if (child == 0)
         _exit(fail_everywhere());
@@ -184,13 +179,6 @@ static void it_is_said_why_for_each_directory(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_proc_there_is_a_socket),
-        cmocka_unit_test(without_poll_there_is_an_answer),
-        cmocka_unit_test(a_number_of_a_namespace_is_not_the_only_one),
-        cmocka_unit_test(a_denied_call_is_said_to_be_denied),
-        cmocka_unit_test(it_is_said_why_for_each_directory),
-    };
     if (getenv("TEST_EMULATED")) {
         puts("SKIP: a program that is emulated cannot start another of its kind");
         return 77;
@@ -198,5 +186,5 @@ int main(int argc, char **argv) {
     self = argv[0];
     if (argc > 1)
         serve(argv[1]);
-    return cmocka_run_group_tests(tests, serving_begin, serving_end);
+    return tests_run(serving_begin, serving_end);
 }

@@ -139,8 +139,7 @@ static void expect_selected(const char *probes, bool follow, uint32_t ms, uint32
     assert_string_equal(answered, "selected");
 }
 
-static void selections(void **state) {
-    (void)state;
+TEST_WITH(selections, begin, end) {
     status = 3;
     assert_int_equal(answer_to(SPEX_CONTROL_SELECT, 5, 0, "a,b"), 3);
     expect_selected("a,b", false, 0, 0, 0);
@@ -159,8 +158,7 @@ static void selections(void **state) {
     expect_selected("h", false, 0, 0, 0);
 }
 
-static void a_selection_that_matches_none(void **state) {
-    (void)state;
+TEST_WITH(a_selection_that_matches_none, begin, end) {
     matches_none = true;
     assert_int_equal(answer_to(SPEX_CONTROL_SELECT, 5, 0, "a"), 0);
     assert_true(answered_unmatched);
@@ -171,9 +169,8 @@ static void a_selection_that_matches_none(void **state) {
 
 /* What a profile begins with, and nothing that takes time for each probe. A reader that expects a
  * whole profile takes none from it. */
-static void the_status_has_no_frame_for_probes(void **state) {
+TEST_WITH(the_status_has_no_frame_for_probes, begin, end) {
     struct spex_profile_reader readers[] = {{.of_process = true}, {.of_process = false}};
-    (void)state;
     for (size_t r = 0; r < COUNT_OF(readers); r++) {
         struct spex_profile_reader *reader = &readers[r];
         assert_int_equal(request(SPEX_CONTROL_STATUS, 7, 0, ""), SPEX_CONNECTION_STAYS);
@@ -188,9 +185,8 @@ static void the_status_has_no_frame_for_probes(void **state) {
     }
 }
 
-static void budgets(void **state) {
+TEST_WITH(budgets, begin, end) {
     static const char *const wrong[] = {"", "x", "-0.1", "1.01", "nan", "0.1 a"};
-    (void)state;
     assert_int_equal(answer_to(SPEX_CONTROL_BUDGET, 5, 0, "0.02"), 0);
     assert_string_equal(asked.what, "budget");
     assert_true(asked.budget == 0.02);
@@ -208,7 +204,7 @@ static void expect_refused(const char *why) {
     assert_string_equal(answered, why);
 }
 
-static void what_is_asked_must_be_possible(void **state) {
+TEST_WITH(what_is_asked_must_be_possible, begin, end) {
     static const char lease[] = "a lease of 50 ms to a day was expected",
                       interval[] = "an interval of 50 ms to a day was expected",
                       budget[] = "a holder, a share and a selection were expected";
@@ -241,7 +237,6 @@ static void what_is_asked_must_be_possible(void **state) {
         {SPEX_CONTROL_MODELS, 1, 0, "1000001 1 /a",
          "samples, a share and a path were expected, not \"1000001 1 /a\""},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         assert_int_equal(
             answer_to(cases[c].kind, cases[c].number, cases[c].interval_ms, cases[c].text),
@@ -257,8 +252,7 @@ static void what_is_asked_must_be_possible(void **state) {
     expect_refused("nobody records this program: spex record --flight was expected");
 }
 
-static void models(void **state) {
-    (void)state;
+TEST_WITH(models, begin, end) {
     assert_int_equal(answer_to(SPEX_CONTROL_MODELS, 1, 0, "0.01 0 /a file"), 0);
     assert_string_equal(asked.what, "models");
     assert_string_equal(asked.text, "/a file");
@@ -271,8 +265,7 @@ static void models(void **state) {
 }
 
 /* A stream takes the socket; where it does not, the connection stays. */
-static void streams(void **state) {
-    (void)state;
+TEST_WITH(streams, begin, end) {
     status = -EUSERS;
     assert_int_equal(answer_to(SPEX_CONTROL_STREAM, 4, 0, "lat, kernel"), -EUSERS);
     assert_string_equal(answered, "streamed");
@@ -299,10 +292,9 @@ static void streams(void **state) {
     assert_true(caller_is_dropped(client));
 }
 
-static void streams_of_children(void **state) {
+TEST_WITH(streams_of_children, begin, end) {
     int pair[2];
     struct spex_error error;
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     const struct spex_client_request one = {
         .kind = SPEX_CONTROL_STREAM_FOLLOW, .number = 4, .descriptor = &pair[1]};
@@ -318,8 +310,7 @@ static void streams_of_children(void **state) {
 }
 
 /* A request waits while another thread starts or stops spex, and is carried out when it can be. */
-static void a_request_waits(void **state) {
-    (void)state;
+TEST_WITH(a_request_waits, begin, end) {
     spex_connection_retry(&connection, &requests);
     status = -EBUSY;
     assert_int_equal(request(SPEX_CONTROL_LEASE, 12, 60, "a"), SPEX_CONNECTION_STAYS);
@@ -341,8 +332,7 @@ static void a_request_waits(void **state) {
 }
 
 /* Due at once, then each time that the interval has passed; a report that was missed is left out. */
-static void reports(void **state) {
-    (void)state;
+TEST_WITH(reports, begin, end) {
     assert_int_equal(request(SPEX_CONTROL_SUBSCRIBE, 21, 50, ""), SPEX_CONNECTION_STAYS);
     assert_true(connection.reports);
     assert_false(spex_connection_busy(&connection));
@@ -371,8 +361,7 @@ static void reports(void **state) {
 }
 
 /* Where collectors rest, a report waits for what they take in; the ones after it come no later by that. */
-static void collectors_that_rest_come_before_a_report(void **state) {
-    (void)state;
+TEST_WITH(collectors_that_rest_come_before_a_report, begin, end) {
     assert_int_equal(request(SPEX_CONTROL_SUBSCRIBE, 21, 50, ""), SPEX_CONNECTION_STAYS);
     uint64_t due = connection.due_ns;
     spex_collectors_rest(UINT64_C(1000000000));
@@ -392,9 +381,8 @@ static void collectors_that_rest_come_before_a_report(void **state) {
 }
 
 /* Distances of the first reports of a program that has called double, up to the interval. */
-static void early_reports(void **state) {
+TEST_WITH(early_reports, begin, end) {
     static const unsigned distances[] = {10, 20, 40, 80, 100, 100};
-    (void)state;
     connection.reports = true;
     connection.interval_ms = 100;
     connection.due_ns = 1000 * MS;
@@ -407,9 +395,8 @@ static void early_reports(void **state) {
     }
 }
 
-static void what_is_no_request(void **state) {
+TEST_WITH(what_is_no_request, begin, end) {
     struct spex_control_request head = request_of(SPEX_CONTROL_PROFILE);
-    (void)state;
     assert_int_equal(spex_connection_read(&connection, &requests, buffer), SPEX_CONNECTION_WAITS);
     assert_true(caller_send_bytes(client, &head, sizeof(head) - 1));
     assert_int_equal(spex_connection_read(&connection, &requests, buffer), SPEX_CONNECTION_GONE);
@@ -436,12 +423,11 @@ static void what_is_no_request(void **state) {
 
 /* Text of each length around the longest that is taken, and packets that are longer than a frame:
  * these end the connection. Of requests of each way in which packets are received. */
-static void requests_of_each_length(void **state) {
+TEST_WITH(requests_of_each_length, begin, end) {
     static const uint16_t kinds[] = {SPEX_CONTROL_SELECT, SPEX_CONTROL_STREAM_FOLLOW};
     static char packet[SPEX_CONTROL_FRAME_BYTES + 1];
     struct spex_control_request head;
     const size_t most = sizeof(head) + SPEX_CONTROL_TEXT_BYTES;
-    (void)state;
     memset(packet, 'a', sizeof(packet));
     for (size_t k = 0; k < COUNT_OF(kinds); k++) {
         head = request_of(kinds[k]);
@@ -476,10 +462,9 @@ static void requests_of_each_length(void **state) {
 
 /* A socket that was passed with a request, and not taken, is closed with the next one; it is not
  * inherited by other programs. */
-static void what_was_passed_is_closed(void **state) {
+TEST_WITH(what_was_passed_is_closed, begin, end) {
     struct spex_error error;
     int pair[2];
-    (void)state;
     status = -EUSERS;
     size_t open = open_descriptors();
     for (int n = 0; n < 2; n++) {
@@ -505,8 +490,7 @@ static void what_was_passed_is_closed(void **state) {
 }
 
 /* A connection that is closed in the middle of everything is as if there had been none. */
-static void a_closed_connection_is_as_new(void **state) {
-    (void)state;
+TEST_WITH(a_closed_connection_is_as_new, begin, end) {
     size_t open = open_descriptors();
     status = -EBUSY;
     assert_int_equal(request(SPEX_CONTROL_LEASE, 12, 60, "a"), SPEX_CONNECTION_STAYS);
@@ -526,8 +510,7 @@ static void a_closed_connection_is_as_new(void **state) {
 }
 
 /* Whoever does not read waits, and gets all of it later. */
-static void a_slow_reader(void **state) {
-    (void)state;
+TEST_WITH(a_slow_reader, begin, end) {
     for (uint32_t number = 0;; number++) {
         spex_reply_done(&connection.reply, number, 0);
         enum spex_connection_end written = spex_connection_write(&connection, buffer);
@@ -545,10 +528,9 @@ static void a_slow_reader(void **state) {
     assert_int_equal(answer(waits), 0);
 }
 
-static void nobody_is_let_in(void **state) {
+TEST_WITH(nobody_is_let_in, begin, end) {
     struct spex_profile_reader reader = {0};
     int ends[2];
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     spex_connection_turn_away(spex_descriptor_of(ends[1]), buffer);
     assert_int_equal(caller_receive(ends[0], &reader), 1);
@@ -560,9 +542,8 @@ static void nobody_is_let_in(void **state) {
 }
 
 /* How long who is let in may say nothing. */
-static void quiet_clients(void **state) {
+TEST_WITH(quiet_clients, begin, end) {
     const uint64_t silent = 10000 * MS, stuck = 30000 * MS;
-    (void)state;
     uint64_t active = connection.active_ns;
     assert_int_equal(spex_clients_quiet_most(&connection), silent);
     assert_false(spex_clients_expired(&connection, active - 1));
@@ -581,29 +562,4 @@ static void quiet_clients(void **state) {
     assert_false(spex_clients_expired(&connection, UINT64_MAX));
     close(connection.socket.number);
     assert_int_equal(spex_connection_read(&connection, &requests, buffer), SPEX_CONNECTION_GONE);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(selections, begin, end),
-        cmocka_unit_test_setup_teardown(a_selection_that_matches_none, begin, end),
-        cmocka_unit_test_setup_teardown(budgets, begin, end),
-        cmocka_unit_test_setup_teardown(the_status_has_no_frame_for_probes, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_asked_must_be_possible, begin, end),
-        cmocka_unit_test_setup_teardown(models, begin, end),
-        cmocka_unit_test_setup_teardown(streams, begin, end),
-        cmocka_unit_test_setup_teardown(streams_of_children, begin, end),
-        cmocka_unit_test_setup_teardown(a_request_waits, begin, end),
-        cmocka_unit_test_setup_teardown(reports, begin, end),
-        cmocka_unit_test_setup_teardown(collectors_that_rest_come_before_a_report, begin, end),
-        cmocka_unit_test_setup_teardown(early_reports, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_no_request, begin, end),
-        cmocka_unit_test_setup_teardown(requests_of_each_length, begin, end),
-        cmocka_unit_test_setup_teardown(what_was_passed_is_closed, begin, end),
-        cmocka_unit_test_setup_teardown(a_closed_connection_is_as_new, begin, end),
-        cmocka_unit_test_setup_teardown(a_slow_reader, begin, end),
-        cmocka_unit_test_setup_teardown(nobody_is_let_in, begin, end),
-        cmocka_unit_test_setup_teardown(quiet_clients, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,9 +67,8 @@ static void file_write(const char *to, const char *text) {
 }
 
 /* Emptied by the first of a program's tables, which the others follow; another file again. */
-static void files_are_emptied_once(void **state) {
+TEST(files_are_emptied_once) {
     char back[256];
-    (void)state;
     assert_non_null(getcwd(back, sizeof(back)));
     file_write(in_directory("a"), "before");
     assert_string_equal(table_to(path), "");
@@ -97,9 +96,8 @@ static void files_are_emptied_once(void **state) {
     spex_end_table_abandon(NULL);
 }
 
-static void standard_output(void **state) {
+TEST(standard_output) {
     struct spex_end_table *output;
-    (void)state;
     fflush(stdout);
     int saved = dup(STDOUT_FILENO);
     int fd = open(in_directory("out"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -115,11 +113,10 @@ static void standard_output(void **state) {
     expect_tables(path, "before\n", 1);
 }
 
-static void what_cannot_be_written_is_said(void **state) {
+TEST(what_cannot_be_written_is_said) {
     static const char unopened[] = "spex: SPEX_OUT: cannot open /nowhere/file: No such file or "
                                    "directory; the table goes to standard error\n";
     char expected[256];
-    (void)state;
     const char *said = table_to("/nowhere/file");
     assert_int_equal(strncmp(said, unopened, strlen(unopened)), 0);
     assert_string_equal(strchr(said, '\n') + 1, table);
@@ -137,8 +134,7 @@ static char received[1 << 21];
 static size_t received_bytes;
 
 /* Also where the file gets the number of a stream that the program has closed. */
-static void nothing_stays_open(void **state) {
-    (void)state;
+TEST(nothing_stays_open) {
     int input = dup(0);
     close(0);
     assert_string_equal(table_to(in_directory("zero")), "");
@@ -159,13 +155,12 @@ static void *read_all(void *unused) {
 }
 
 /* A pipe that is full is waited for, and has the whole table. */
-static void a_slow_reader_gets_the_table(void **state) {
+TEST(a_slow_reader_gets_the_table) {
     struct spex_end_table *output;
     pthread_t thread;
     static char block[4096];
     size_t filled = 0;
     ssize_t got;
-    (void)state;
     assert_int_equal(mkfifo(in_directory("pipe"), 0600), 0);
     reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     int writer = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
@@ -185,10 +180,9 @@ static void a_slow_reader_gets_the_table(void **state) {
 }
 
 /* A full pipe that nobody reads takes the place of the stream; the program does not wait for it. */
-static void nobody_reads_a_standard_stream(void **state) {
+TEST(nobody_reads_a_standard_stream) {
     static const int streams[] = {STDOUT_FILENO, STDERR_FILENO};
     static char block[4096];
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(streams); s++) {
         struct spex_end_table *output;
         int ends[2], saved = dup(streams[s]);
@@ -210,11 +204,10 @@ static void nobody_reads_a_standard_stream(void **state) {
 
 /* ---- connections to commands ---- */
 
-static void calls_begin_with_early_reports(void **state) {
+TEST(calls_begin_with_early_reports) {
     static struct spex_connection connection;
     static const struct spex_descriptor none = {.number = -1};
     int pair[2];
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     uint64_t begun = connection.active_ns;
     spex_call_open(&connection, spex_descriptor_of(pair[0]), 500);
@@ -236,13 +229,12 @@ static void calls_begin_with_early_reports(void **state) {
 }
 
 /* A command listens; the connection does not block, and is made again when it is lost. */
-static void calls_are_made_again(void **state) {
+TEST(calls_are_made_again) {
     static struct spex_connection connection;
     static const struct spex_descriptor none = {.number = -1};
     struct spex_listening_socket listening;
     struct spex_error error;
     char to[8192];
-    (void)state;
     assert_int_equal(spex_listening_socket_open(&listening, serving_directory, &error), 0);
     snprintf(to, sizeof(to), "%s/%s", listening.path, listening.name);
     struct spex_descriptor fresh = spex_call_connect(to, &none);
@@ -277,11 +269,10 @@ static bool forbid_ioctl(void) {
 }
 
 /* The sandbox is entered when the table is open. */
-static void a_sandbox_allows_the_table(void **state) {
+TEST(a_sandbox_allows_the_table) {
     enum { NO_SANDBOX = 77 };
     struct spex_end_table *output = NULL;
     int status;
-    (void)state;
     messages_begin();
     assert_int_equal(spex_end_table_open(NULL, false, &output), 0);
     pid_t child = fork();
@@ -301,16 +292,5 @@ static void a_sandbox_allows_the_table(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sandbox_allows_the_table),
-        cmocka_unit_test(files_are_emptied_once),
-        cmocka_unit_test(standard_output),
-        cmocka_unit_test(what_cannot_be_written_is_said),
-        cmocka_unit_test(nothing_stays_open),
-        cmocka_unit_test(a_slow_reader_gets_the_table),
-        cmocka_unit_test(nobody_reads_a_standard_stream),
-        cmocka_unit_test(calls_begin_with_early_reports),
-        cmocka_unit_test(calls_are_made_again),
-    };
-    return cmocka_run_group_tests(tests, table_begin, serving_end);
+    return tests_run(table_begin, serving_end);
 }

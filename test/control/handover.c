@@ -2,10 +2,7 @@
 /* The pair of sockets that programs inherit: a packet socket that comes by it is taken, and of all
  * else nothing stays open. */
 #include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "../open_descriptors.h"
@@ -32,11 +29,10 @@ static void send_descriptors(const struct spex_handover *handover, const int *fd
     assert_int_equal(sendmsg(handover->given.number, &message, 0), 1);
 }
 
-static void a_packet_socket_is_taken(void **state) {
+TEST(a_packet_socket_is_taken) {
     struct spex_handover handover;
     int pair[2];
     char text[8] = "";
-    (void)state;
     spex_handover_open(&handover);
     assert_true(handover.own >= 0);
     assert_int_equal(spex_handover_accept(&handover), -EAGAIN);
@@ -57,10 +53,9 @@ static void a_packet_socket_is_taken(void **state) {
     spex_handover_close(&handover);
 }
 
-static void nothing_else_stays_open(void **state) {
+TEST(nothing_else_stays_open) {
     struct spex_handover handover;
     int pair[2], streams[2], pipes[2], network = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    (void)state;
     spex_handover_open(&handover);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, streams), 0);
@@ -91,21 +86,11 @@ static void nothing_else_stays_open(void **state) {
 }
 
 /* No program has the other end any more. */
-static void an_end_closes_it(void **state) {
+TEST(an_end_closes_it) {
     struct spex_handover handover;
-    (void)state;
     spex_handover_open(&handover);
     spex_descriptor_close(&handover.given);
     assert_int_equal(spex_handover_accept(&handover), -EAGAIN);
     assert_int_equal(handover.own, -1);
     spex_handover_close(&handover);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_packet_socket_is_taken),
-        cmocka_unit_test(nothing_else_stays_open),
-        cmocka_unit_test(an_end_closes_it),
-    };
-    return cmocka_run_group_tests_name("handover", tests, NULL, NULL);
 }

@@ -19,11 +19,10 @@ static double lease_seconds(void) {
 }
 
 /* The time that is left grows by a renewal alone. */
-static void a_lease_is_kept_until_the_end(void **state) {
+TEST_WITH(a_lease_is_kept_until_the_end, serving_setup, serving_teardown) {
     struct spex_held_lease lease;
     struct spex_lease_keeper keeper;
     struct spex_error error;
-    (void)state;
     spex_held_lease_open(&lease, getpid(), LEASE_MS);
     assert_int_equal(spex_held_lease_take(&lease, "+request.work", &error), 0);
     assert_int_equal(status_now().sites_on, 1);
@@ -41,12 +40,11 @@ static void a_lease_is_kept_until_the_end(void **state) {
 
 /* Whoever looks for the socket knows SPEX_CONTROL as it was at exec. */
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {SERVING_TEST(a_lease_is_kept_until_the_end)};
     if (argc == 1) {
         serving_begin(NULL);
         execl("/proc/self/exe", argv[0], serving_directory, NULL);
         return 1;
     }
     snprintf(serving_directory, sizeof(serving_directory), "%s", argv[1]);
-    return cmocka_run_group_tests(tests, NULL, serving_end);
+    return tests_run(NULL, serving_end);
 }

@@ -13,11 +13,10 @@ static int ask_for(int fd, enum spex_control_kind kind, uint32_t lease_ms, const
 }
 
 /* What holds beside the selection is told apart from it. */
-static void a_selection_is_leased(void **state) {
+TEST_WITH(a_selection_is_leased, serving_setup, serving_teardown) {
     static const uint32_t wrong[] = {0, 49, 86400001, UINT32_MAX};
     struct spex_profile_reader reader = {0};
     int fd = caller_connect();
-    (void)state;
     for (size_t w = 0; w < COUNT_OF(wrong); w++) {
         assert_int_equal(ask_for(fd, SPEX_CONTROL_LEASE, wrong[w], "*", &reader), -EINVAL);
         assert_string_equal(reader.text, "a lease of 50 ms to a day was expected");
@@ -51,10 +50,9 @@ static int ask_as(int fd, uint32_t holder, enum spex_control_kind kind, uint32_t
     return reader->status;
 }
 
-static void a_holder_renews_and_ends_its_lease(void **state) {
+TEST_WITH(a_holder_renews_and_ends_its_lease, serving_setup, serving_teardown) {
     struct spex_profile_reader reader = {0};
     int fd = caller_connect();
-    (void)state;
     assert_int_equal(ask_as(fd, 7, SPEX_CONTROL_RENEW, 60000, NULL, &reader), -ENOENT);
     assert_string_equal(reader.text, "there is no such lease any more");
     assert_int_equal(ask_as(fd, 7, SPEX_CONTROL_LEASE, 60000, "+request.work", &reader), 1);
@@ -79,12 +77,11 @@ static double budget_now(int fd, struct spex_profile_reader *reader) {
     return reader->profile.process.budget;
 }
 
-static void a_budget_goes_with_a_lease(void **state) {
+TEST_WITH(a_budget_goes_with_a_lease, serving_setup, serving_teardown) {
     static const char *const wrong[] = {"+request.work", "0 +request.work", "1.5 +request.work",
                                         "0.02",          "0.02 ",           "0.02 +request.work@"};
     struct spex_profile_reader reader = {0};
     int fd = caller_connect();
-    (void)state;
     for (size_t w = 0; w < COUNT_OF(wrong); w++)
         assert_int_equal(ask_as(fd, 7, SPEX_CONTROL_LEASE_BUDGET, 60000, wrong[w], &reader),
                          -EINVAL);
@@ -110,10 +107,5 @@ static void a_budget_goes_with_a_lease(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        SERVING_TEST(a_selection_is_leased),
-        SERVING_TEST(a_holder_renews_and_ends_its_lease),
-        SERVING_TEST(a_budget_goes_with_a_lease),
-    };
-    return cmocka_run_group_tests(tests, serving_begin, serving_end);
+    return tests_run(serving_begin, serving_end);
 }

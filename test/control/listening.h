@@ -25,6 +25,4 @@ static inline const char *in_directory(const char *name) {
     return path;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, serving_begin, serving_end)
-
 #endif

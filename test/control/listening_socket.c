@@ -27,11 +27,10 @@ static unsigned mode_of(const char *path) {
     return lstat(path, &file) == 0 ? file.st_mode & 07777 : 0;
 }
 
-static void it_is_for_its_user_alone(void **state) {
+TEST_WITH(it_is_for_its_user_alone, serving_begin, serving_end) {
     const mode_t umasks[] = {0, 022, 077, 0277, 0777};
     char path[128];
     struct spex_error error;
-    (void)state;
     snprintf(path, sizeof(path), "%s/made", serving_directory);
     for (size_t u = 0; u < COUNT_OF(umasks); u++) {
         struct spex_listening_socket listening;
@@ -49,8 +48,7 @@ static void it_is_for_its_user_alone(void **state) {
     }
 }
 
-static void it_closes_with_spex(void **state) {
-    (void)state;
+TEST_WITH(it_closes_with_spex, serving_begin, serving_end) {
     assert_int_equal(serving_start(NULL), 0);
     assert_true(is_there(own_name()));
     close(caller_connect());
@@ -58,9 +56,8 @@ static void it_closes_with_spex(void **state) {
     assert_int_equal(serving_count(serving_directory), 0);
 }
 
-static void it_is_gone_after_an_exit(void **state) {
+TEST_WITH(it_is_gone_after_an_exit, serving_begin, serving_end) {
     int end_of, status;
-    (void)state;
     pid_t child = fork();
     if (child == 0)
         exit(serving_start(NULL) != 0 || !is_there(own_name()));
@@ -72,10 +69,9 @@ static void it_is_gone_after_an_exit(void **state) {
 
 /* As in programs that have closed their standard streams: the numbers 0 and 1 are as good as
  * others, and nothing stays open. */
-static void any_number_is_a_descriptor(void **state) {
+TEST_WITH(any_number_is_a_descriptor, serving_begin, serving_end) {
     struct spex_listening_socket listening, twice;
     struct spex_error error;
-    (void)state;
     for (int closed = 1; closed <= 2; closed++) {
         int input = dup(0), output = dup(1);
         close(0);
@@ -99,10 +95,9 @@ static void any_number_is_a_descriptor(void **state) {
 }
 
 /* A library that was linked with a spex of its own, and started it first, keeps its socket. */
-static void another_copy_in_this_process_keeps_its_socket(void **state) {
+TEST_WITH(another_copy_in_this_process_keeps_its_socket, serving_begin, serving_end) {
     struct spex_listening_socket first, second;
     struct spex_error error;
-    (void)state;
     assert_int_equal(spex_listening_socket_open(&first, serving_directory, &error), 0);
     assert_int_equal(spex_listening_socket_open(&second, serving_directory, &error), -EADDRINUSE);
     assert_non_null(strstr(error.text, "another copy of spex"));
@@ -112,26 +107,23 @@ static void another_copy_in_this_process_keeps_its_socket(void **state) {
     spex_listening_socket_close(&second);
 }
 
-static void there_is_none_when_it_is_off(void **state) {
-    (void)state;
+TEST_WITH(there_is_none_when_it_is_off, serving_begin, serving_end) {
     setenv("SPEX_CONTROL", "off", 1);
     assert_int_equal(serving_start(NULL), 0);
     setenv("SPEX_CONTROL", serving_directory, 1);
     assert_int_equal(serving_count(serving_directory), 0);
 }
 
-static void a_path_that_depends_on_where_one_is_is_refused(void **state) {
-    (void)state;
+TEST_WITH(a_path_that_depends_on_where_one_is_is_refused, serving_begin, serving_end) {
     setenv("SPEX_CONTROL", "tmp/sockets", 1);
     assert_int_equal(serving_start(NULL), -EINVAL);
     setenv("SPEX_CONTROL", serving_directory, 1);
 }
 
 /* Which is no reason for the program not to run. */
-static void odd_places_are_refused(void **state) {
+TEST_WITH(odd_places_are_refused, serving_begin, serving_end) {
     char link[128], file[128], *longer = malloc(10000);
     struct spex_error error;
-    (void)state;
     snprintf(link, sizeof(link), "%s/link", serving_directory);
     snprintf(file, sizeof(file), "%s/file", serving_directory);
     assert_int_equal(symlink(serving_directory, link), 0);
@@ -158,9 +150,8 @@ static void odd_places_are_refused(void **state) {
     free(longer);
 }
 
-static void somebody_elses_directory_is_refused(void **state) {
+TEST_WITH(somebody_elses_directory_is_refused, serving_begin, serving_end) {
     struct spex_error error;
-    (void)state;
     SKIP_WITHOUT_ROOT();
     assert_int_equal(chown(serving_directory, NOBODY, NOBODY), 0);
     assert_int_equal(open_in(serving_directory, &error), -EPERM);
@@ -168,10 +159,9 @@ static void somebody_elses_directory_is_refused(void **state) {
 }
 
 /* As it is after sudo -E. */
-static void somebody_elses_runtime_directory_is_left_alone(void **state) {
+TEST_WITH(somebody_elses_runtime_directory_is_left_alone, serving_begin, serving_end) {
     struct spex_listening_socket listening;
     struct spex_error error;
-    (void)state;
     SKIP_WITHOUT_ROOT();
     assert_int_equal(chown(serving_directory, NOBODY, NOBODY), 0);
     setenv("XDG_RUNTIME_DIR", serving_directory, 1);
@@ -182,11 +172,10 @@ static void somebody_elses_runtime_directory_is_left_alone(void **state) {
     spex_listening_socket_close(&listening);
 }
 
-static void the_next_place_is_taken_where_one_cannot_be(void **state) {
+TEST_WITH(the_next_place_is_taken_where_one_cannot_be, serving_begin, serving_end) {
     struct spex_listening_socket listening;
     char path[128], next[128];
     struct spex_error error;
-    (void)state;
     snprintf(path, sizeof(path), "%s/spex", serving_directory);
     setenv("XDG_RUNTIME_DIR", serving_directory, 1);
     assert_int_equal(spex_listening_socket_open(&listening, NULL, &error), 0);
@@ -208,11 +197,10 @@ static void the_next_place_is_taken_where_one_cannot_be(void **state) {
     assert_false(spex_control_directory(1, "/chosen", "/x", 7, next));
 }
 
-static void paths_may_be_longer_than_an_address(void **state) {
+TEST_WITH(paths_may_be_longer_than_an_address, serving_begin, serving_end) {
     char path[600], part[256];
     struct spex_error error;
     struct spex_listening_socket listening;
-    (void)state;
     memset(part, 'p', 200);
     part[200] = '\0';
     snprintf(path, sizeof(path), "%s/%s", serving_directory, part);
@@ -241,13 +229,12 @@ static int socket_in(const char *name, int type, bool listening) {
     return fd;
 }
 
-static void what_others_left_is_removed_and_nothing_else(void **state) {
+TEST_WITH(what_others_left_is_removed_and_nothing_else, serving_begin, serving_end) {
     static const char *const foreign[] = {"agent", "123",   "0-7",   "-1-7",      "12-",
                                           "12-7x", "012-7", "12-07", "new-agent", "new-12-7"};
     char name[64], parent[64], hidden[64];
     struct spex_error error;
     unsigned long space = strtoul(strchr(own_name(), '-') + 1, NULL, 10);
-    (void)state;
     for (size_t f = 0; f < COUNT_OF(foreign); f++)
         socket_in(foreign[f], SOCK_SEQPACKET, false);
     socket_in("77-7", SOCK_SEQPACKET, false);           /* of a namespace that has gone */
@@ -287,13 +274,12 @@ static pid_t another_process(void) {
 }
 
 /* Sockets that are left, of `spex run`, and one that listens though the date says otherwise. */
-static void what_is_older_than_the_process_of_its_number_is_removed(void **state) {
+TEST_WITH(what_is_older_than_the_process_of_its_number_is_removed, serving_begin, serving_end) {
     const struct timespec of_1970[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
     struct spex_error error;
     char names[3][64];
     int fd = -1;
     const pid_t others[] = {another_process(), another_process()};
-    (void)state;
     for (int n = 0; n < 3; n++) {
         snprintf(names[n], sizeof(names[n]), "%d%s%s", (int)others[n / 2], strchr(own_name(), '-'),
                  n == 1 ? "-run" : "");
@@ -311,13 +297,12 @@ static void what_is_older_than_the_process_of_its_number_is_removed(void **state
 }
 
 /* By seconds, of the same boot: left by the one before, and made by this one. */
-static void what_was_made_before_its_process_is_removed(void **state) {
+TEST_WITH(what_was_made_before_its_process_is_removed, serving_begin, serving_end) {
     static const int64_t before_s[] = {5, -5};
     const pid_t others[] = {another_process(), another_process()};
     struct spex_error error;
     struct timespec now;
     char names[2][64];
-    (void)state;
     assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
     for (int n = 0; n < 2; n++) {
         const struct timespec made = {.tv_sec = now.tv_sec - before_s[n]};
@@ -343,26 +328,23 @@ static unsigned long namespace_of(const char *link) {
     return number;
 }
 
-static void a_namespace_has_its_number(void **state) {
-    (void)state;
+TEST_WITH(a_namespace_has_its_number, serving_begin, serving_end) {
     assert_int_equal(namespace_of("pid:[4026531836]"), 4026531836);
     assert_int_equal(namespace_of("mnt:[4026531836]"), 0);
     assert_int_equal(namespace_of("pid"), 0);
     assert_int_equal(spex_control_namespace(in_directory("namespace")), 0);
 }
 
-static void its_own_old_socket_is_replaced(void **state) {
-    (void)state;
+TEST_WITH(its_own_old_socket_is_replaced, serving_begin, serving_end) {
     socket_in(own_name(), SOCK_SEQPACKET, false);
     assert_int_equal(serving_start(NULL), 0);
     close(caller_connect());
 }
 
 /* As when the name was taken away, and another copy of spex has it now. */
-static void somebody_elses_socket_of_the_same_name_stays(void **state) {
+TEST_WITH(somebody_elses_socket_of_the_same_name_stays, serving_begin, serving_end) {
     struct spex_listening_socket one, other;
     struct spex_error error;
-    (void)state;
     assert_int_equal(spex_listening_socket_open(&one, serving_directory, &error), 0);
     assert_int_equal(unlink(in_directory(own_name())), 0);
     assert_int_equal(spex_listening_socket_open(&other, serving_directory, &error), 0);
@@ -373,8 +355,7 @@ static void somebody_elses_socket_of_the_same_name_stays(void **state) {
     assert_false(is_there(own_name()));
 }
 
-static void a_socket_that_was_taken_away_comes_back(void **state) {
-    (void)state;
+TEST_WITH(a_socket_that_was_taken_away_comes_back, serving_begin, serving_end) {
     assert_int_equal(serving_start(NULL), 0);
     assert_int_equal(unlink(in_directory(own_name())), 0);
     WAIT_UNTIL(is_there(own_name()));
@@ -383,29 +364,4 @@ static void a_socket_that_was_taken_away_comes_back(void **state) {
     assert_int_equal(rmdir(serving_directory), 0);
     WAIT_UNTIL(is_there(own_name()));
     close(caller_connect());
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(it_is_for_its_user_alone),
-        TEST(it_closes_with_spex),
-        TEST(it_is_gone_after_an_exit),
-        TEST(any_number_is_a_descriptor),
-        TEST(another_copy_in_this_process_keeps_its_socket),
-        TEST(there_is_none_when_it_is_off),
-        TEST(a_path_that_depends_on_where_one_is_is_refused),
-        TEST(odd_places_are_refused),
-        TEST(somebody_elses_directory_is_refused),
-        TEST(somebody_elses_runtime_directory_is_left_alone),
-        TEST(the_next_place_is_taken_where_one_cannot_be),
-        TEST(paths_may_be_longer_than_an_address),
-        TEST(what_others_left_is_removed_and_nothing_else),
-        TEST(what_is_older_than_the_process_of_its_number_is_removed),
-        TEST(what_was_made_before_its_process_is_removed),
-        TEST(a_namespace_has_its_number),
-        TEST(its_own_old_socket_is_replaced),
-        TEST(somebody_elses_socket_of_the_same_name_stays),
-        TEST(a_socket_that_was_taken_away_comes_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

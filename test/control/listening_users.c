@@ -49,8 +49,7 @@ static int try_client(int parent) {
     return fd == -EACCES && strstr(error.text, "not yours") ? 0 : 1;
 }
 
-static void other_users_are_kept_out(void **state) {
-    (void)state;
+TEST_WITH(other_users_are_kept_out, serving_begin, serving_end) {
     SKIP_WITHOUT_ROOT();
     assert_int_equal(serving_start(NULL), 0);
     assert_int_equal(as_nobody(try_directory, getpid()), EACCES);
@@ -68,11 +67,10 @@ static void other_users_are_kept_out(void **state) {
     close(fd);
 }
 
-static void root_may_call_everybody(void **state) {
+TEST_WITH(root_may_call_everybody, serving_begin, serving_end) {
     int ready[2], ask[2];
     char byte = 0;
     struct spex_profile_reader reader = {0};
-    (void)state;
     SKIP_WITHOUT_ROOT();
     assert_true(pipe(ready) == 0 && pipe(ask) == 0);
     assert_int_equal(chmod(serving_directory, 0711), 0);
@@ -105,9 +103,8 @@ static void root_may_call_everybody(void **state) {
 }
 
 /* This program, copied, as another user's: what it says is on its standard output. */
-static void set_user_id_programs_have_none(void **state) {
+TEST_WITH(set_user_id_programs_have_none, serving_begin, serving_end) {
     char self[256], copy[128], command[1024];
-    (void)state;
     if (getenv("TEST_EMULATED")) {
         print_message("SKIP: a program that is emulated cannot start another of its kind\n");
         skip();
@@ -146,12 +143,7 @@ static int started(void) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        TEST(other_users_are_kept_out),
-        TEST(root_may_call_everybody),
-        TEST(set_user_id_programs_have_none),
-    };
     if (argc > 1)
         return strcmp(argv[1], "started") == 0 ? started() : 2;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

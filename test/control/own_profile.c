@@ -91,8 +91,7 @@ static struct spex_profile_process process_now(void) {
     return process;
 }
 
-static void before_the_first_start(void **state) {
-    (void)state;
+TEST(before_the_first_start) {
     struct spex_profile_process process = process_now();
     assert_int_equal(process.sites_on, 0);
     assert_int_equal(process.commit, 0);
@@ -109,8 +108,7 @@ static void before_the_first_start(void **state) {
         assert_int_equal(sites[s].period, 0);
 }
 
-static void sites_are_as_in_the_source(void **state) {
-    (void)state;
+TEST(sites_are_as_in_the_source) {
     assert_int_equal(serving_start("own.first@5,third"), 0);
     take_sites();
     for (unsigned n = 0; n < 2; n++) {
@@ -164,9 +162,8 @@ static const struct spex_profile_row *row_of(const struct spex_profile *profile,
     return row;
 }
 
-static void figures_are_those_of_what_was_executed(void **state) {
+TEST(figures_are_those_of_what_was_executed) {
     struct spex_profile profile;
-    (void)state;
     uint64_t begun = spex_clock_ns(CLOCK_MONOTONIC_RAW);
     const struct spex_options options = {.size = sizeof(options),
                                          .probes = "own.first@3,72",
@@ -273,9 +270,8 @@ static unsigned answer_is_taken(void) {
 }
 
 /* The first loss of a probe comes between any two frames of an answer. */
-static void losses_that_come_meanwhile(void **state) {
+TEST(losses_that_come_meanwhile) {
     unsigned rows = 2;
-    (void)state;
     spex_values_clear(&losses);
     assert_int_equal(serving_start("own.first@3,72"), 0);
     first(MADE);
@@ -292,9 +288,8 @@ static void losses_that_come_meanwhile(void **state) {
 }
 
 /* Selections that do not fit are told to be long. */
-static void long_selections(void **state) {
+TEST(long_selections) {
     char selection[SPEX_PROFILE_TEXT_BYTES + 32];
-    (void)state;
     assert_int_equal(serving_start(NULL), 0);
     for (size_t n = 0, length = 0; length < SPEX_PROFILE_TEXT_BYTES; n++)
         length += (size_t)snprintf(selection + length, sizeof(selection) - length, "%snobody%zu",
@@ -311,12 +306,5 @@ static void long_selections(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(before_the_first_start),
-        cmocka_unit_test(sites_are_as_in_the_source),
-        cmocka_unit_test(figures_are_those_of_what_was_executed),
-        cmocka_unit_test(losses_that_come_meanwhile),
-        cmocka_unit_test(long_selections),
-    };
-    return cmocka_run_group_tests(tests, serving_begin, serving_end);
+    return tests_run(serving_begin, serving_end);
 }

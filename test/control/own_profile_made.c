@@ -235,8 +235,7 @@ static struct spex_profile_process process_now(void) {
     return process;
 }
 
-static void a_process_tells_its_selections_and_its_budget(void **state) {
-    (void)state;
+TEST_WITH(a_process_tells_its_selections_and_its_budget, begin, NULL) {
     struct spex_profile_process process = process_now();
     assert_string_equal(process.selection, "a,b");
     assert_string_equal(process.leased, "");
@@ -259,11 +258,10 @@ static void a_process_tells_its_selections_and_its_budget(void **state) {
 }
 
 /* A text that is too long is cut between characters; one without the begin of any is left out. */
-static void long_texts_are_cut_between_characters(void **state) {
+TEST_WITH(long_texts_are_cut_between_characters, begin, NULL) {
     enum { MOST = SPEX_PROFILE_NAME_BYTES - 1 };
     static const char *const characters[] = {"a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
     char policy[3 * SPEX_PROFILE_NAME_BYTES], expected[3 * SPEX_PROFILE_NAME_BYTES];
-    (void)state;
     totals.policy = policy;
     for (size_t before = 0; before < 16; before++) {
         const char *character = characters[before % 4];
@@ -283,8 +281,7 @@ static void long_texts_are_cut_between_characters(void **state) {
 }
 
 /* Records go to another process where probes are on and there are no metrics. */
-static void records_may_go_elsewhere(void **state) {
-    (void)state;
+TEST_WITH(records_may_go_elsewhere, begin, NULL) {
     for (unsigned n = 0; n < 6; n++) {
         there = n & 1;
         on = n / 2;
@@ -295,9 +292,8 @@ static void records_may_go_elsewhere(void **state) {
 }
 
 /* Types are used of which a site is, and their costs are known once they are measured. */
-static void types_tell_their_costs(void **state) {
+TEST_WITH(types_tell_their_costs, begin, NULL) {
     const struct spex_cost cost = {.test = 1, .skip = 2, .record = 30};
-    (void)state;
     spex_cost_empty_set(SPEX_LAT, (struct spex_empty_span){.ticks = 9, .error = 0.5});
     spex_cost_drawn_set(SPEX_LAT, 40);
     spex_cost_polled_set(7);
@@ -320,11 +316,10 @@ static void types_tell_their_costs(void **state) {
 }
 
 /* Up to the next millisecond. */
-static void leases_of_sites_end(void **state) {
+TEST_WITH(leases_of_sites_end, begin, NULL) {
     static const uint64_t ns[] = {0, 1, 999999, 1000000, 1000001, 7000000000};
     static const uint32_t ms[] = {0, 1, 1, 1, 2, 7000};
     struct spex_profile_site site;
-    (void)state;
     for (size_t n = 0; n < COUNT_OF(ns); n++) {
         leased_ns = ns[n];
         spex_profile_site_now(indices[2], &site);
@@ -344,8 +339,7 @@ static struct spex_profile_row row_now(unsigned number) {
     return row;
 }
 
-static void a_row_is_of_its_parts(void **state) {
-    (void)state;
+TEST_WITH(a_row_is_of_its_parts, begin, NULL) {
     state_made = (struct spex_probe_state){
         .sites = 3,
         .sites_on = 2,
@@ -391,7 +385,7 @@ static void a_row_is_of_its_parts(void **state) {
 
 /* Three times what was seen before, in the time that the budget held it off or polled it; unless
  * slices tell. What is polled by hand is not counted by anybody's intention. */
-static void what_was_not_counted_is_bounded(void **state) {
+TEST_WITH(what_was_not_counted_is_bounded, begin, NULL) {
     static const struct {
         double polled, held;
         bool by_hand;
@@ -415,7 +409,6 @@ static void what_was_not_counted_is_bounded(void **state) {
         {0, 4, false, 100, 100, 160, 160, 100, true, 70},
         {0, 4, false, 100, 100, 161, 161, 100, true, 0},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         state_made = (struct spex_probe_state){
             .sites = 1,
@@ -436,8 +429,7 @@ static void what_was_not_counted_is_bounded(void **state) {
 
 /* Losses of a type's ring are a probe's own where no other probe of the type may have had them, or
  * each execution makes a record. */
-static void losses_are_shared_with_others_of_the_type(void **state) {
-    (void)state;
+TEST_WITH(losses_are_shared_with_others_of_the_type, begin, NULL) {
     for (unsigned n = 0; n < 128; n++) {
         bool full = n & 1, lost = n & 2, told = n & 4;
         used_sites = n >> 3;
@@ -457,8 +449,7 @@ static void losses_are_shared_with_others_of_the_type(void **state) {
 }
 
 /* All of it, in order, with the rows of what was used. */
-static void a_profile_has_a_row_for_each_probe(void **state) {
-    (void)state;
+TEST_WITH(a_profile_has_a_row_for_each_probe, begin, NULL) {
     for (used_sites = 0; used_sites < 8; used_sites++) {
         struct spex_profile profile;
         assert_int_equal(spex_profile_now(&profile), 0);
@@ -481,18 +472,7 @@ static void a_profile_has_a_row_for_each_probe(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_process_tells_its_selections_and_its_budget, begin),
-        cmocka_unit_test_setup(long_texts_are_cut_between_characters, begin),
-        cmocka_unit_test_setup(records_may_go_elsewhere, begin),
-        cmocka_unit_test_setup(types_tell_their_costs, begin),
-        cmocka_unit_test_setup(leases_of_sites_end, begin),
-        cmocka_unit_test_setup(a_row_is_of_its_parts, begin),
-        cmocka_unit_test_setup(what_was_not_counted_is_bounded, begin),
-        cmocka_unit_test_setup(losses_are_shared_with_others_of_the_type, begin),
-        cmocka_unit_test_setup(a_profile_has_a_row_for_each_probe, begin),
-    };
     sites();
     site_elsewhere();
-    return cmocka_run_group_tests(tests, find_sites, NULL);
+    return tests_run(find_sites, NULL);
 }

@@ -71,12 +71,11 @@ static void send_process(uint32_t process_id, uint64_t loaded_ns, const char *co
     send_frame(SPEX_CONTROL_TYPES, 1, 0, &type, sizeof(type), 1);
 }
 
-static void requests_are_as_they_were_asked(void **state) {
+TEST_WITH(requests_are_as_they_were_asked, begin, end) {
     static char longest[SPEX_CONTROL_TEXT_BYTES + 2],
         got[sizeof(struct spex_control_request) + sizeof(longest)];
     const struct spex_control_request *head = (const void *)got;
     struct spex_error error;
-    (void)state;
     assert_int_equal(spex_client_send_as(ours, 42, SPEX_CONTROL_LEASE, 1234, "a:lat", &error), 0);
     assert_int_equal(recv(theirs, got, sizeof(got), 0), sizeof(*head) + 5);
     assert_int_equal(head->magic, SPEX_CONTROL_MAGIC);
@@ -108,10 +107,9 @@ static int receive(struct spex_profile_reader *reader, char text[256]) {
 }
 
 /* Without waiting: what is there, and no more than of one answer. */
-static void answers_are_taken(void **state) {
+TEST_WITH(answers_are_taken, begin, end) {
     struct spex_profile_reader reader = {0};
     char text[256];
-    (void)state;
     assert_int_equal(receive(&reader, text), -ETIMEDOUT);
     assert_string_equal(text, "the program does not answer");
     send_process(77, 5, "program");
@@ -134,7 +132,7 @@ static void answers_are_taken(void **state) {
 }
 
 /* A whole answer; then one with something behind it, and one that is cut off in its second frame. */
-static void a_packet_holds_frames(void **state) {
+TEST_WITH(a_packet_holds_frames, begin, end) {
     const struct spex_control_frame heads[2] = {{.magic = SPEX_CONTROL_MAGIC,
                                                  .version = SPEX_CONTROL_VERSION,
                                                  .kind = SPEX_CONTROL_PROCESS,
@@ -150,7 +148,6 @@ static void a_packet_holds_frames(void **state) {
     const struct spex_profile_process process = {.process_id = 79};
     const size_t second = sizeof(heads[0]) + sizeof(process), whole = second + sizeof(heads[1]);
     char packet[sizeof(heads) + sizeof(process) + 1] = "", text[256];
-    (void)state;
     memcpy(packet, &heads[0], sizeof(heads[0]));
     memcpy(packet + sizeof(heads[0]), &process, sizeof(process));
     memcpy(packet + second, &heads[1], sizeof(heads[1]));
@@ -168,7 +165,7 @@ static void a_packet_holds_frames(void **state) {
 }
 
 /* A later release's entries may be longer, up to what a frame has room for. */
-static void the_longest_frame_is_taken(void **state) {
+TEST_WITH(the_longest_frame_is_taken, begin, end) {
     static char frame[SPEX_CONTROL_FRAME_BYTES + 1];
     struct spex_profile_reader reader = {0};
     struct spex_control_frame head = {.magic = SPEX_CONTROL_MAGIC,
@@ -179,7 +176,6 @@ static void the_longest_frame_is_taken(void **state) {
                                       .count = 1};
     struct spex_profile_process process = {.process_id = 78};
     char text[256];
-    (void)state;
     memcpy(frame, &head, sizeof(head));
     memcpy(frame + sizeof(head), &process, sizeof(process));
     assert_true(caller_send_bytes(theirs, frame, SPEX_CONTROL_FRAME_BYTES));
@@ -194,7 +190,7 @@ static void the_longest_frame_is_taken(void **state) {
 }
 
 /* Another user's process may send them. */
-static void what_is_no_amount_is_malformed(void **state) {
+TEST_WITH(what_is_no_amount_is_malformed, begin, end) {
     static char frame[SPEX_CONTROL_FRAME_BYTES];
     static const double wrong[] = {-1, NAN, INFINITY, 1e301};
     static const size_t amounts[] = {offsetof(struct spex_profile_process, ticks_per_second),
@@ -211,7 +207,6 @@ static void what_is_no_amount_is_malformed(void **state) {
                                             .number = 1,
                                             .entry_bytes = sizeof(struct spex_profile_process),
                                             .count = 1};
-    (void)state;
     for (size_t a = 0; a < COUNT_OF(amounts); a++)
         for (size_t w = 0; w < COUNT_OF(wrong); w++) {
             struct spex_profile_process process = {.process_id = 78};
@@ -227,11 +222,10 @@ static void what_is_no_amount_is_malformed(void **state) {
         }
 }
 
-static void what_is_no_frame_is_malformed(void **state) {
+TEST_WITH(what_is_no_frame_is_malformed, begin, end) {
     static char huge[SPEX_CONTROL_FRAME_BYTES + 1];
     struct spex_profile_reader reader = {0};
     char text[256];
-    (void)state;
     assert_true(caller_send_bytes(theirs, huge, sizeof(huge)));
     assert_int_equal(receive(&reader, text), -EPROTO);
     assert_string_equal(text, "the program's answer is malformed");
@@ -242,7 +236,7 @@ static void what_is_no_frame_is_malformed(void **state) {
 }
 
 /* Whoever sends without end does not keep the command. */
-static void endless_answers_are_left(void **state) {
+TEST_WITH(endless_answers_are_left, begin, end) {
     struct spex_profile_reader reader = {0};
     char text[256];
     const int room = 16 << 20;
@@ -251,7 +245,6 @@ static void endless_answers_are_left(void **state) {
                                      .version = SPEX_CONTROL_VERSION,
                                      .kind = SPEX_CONTROL_TYPES,
                                      .entry_bytes = sizeof(struct spex_profile_type)}};
-    (void)state;
     setsockopt(theirs, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
     send_process(77, 5, "program");
     while (send(theirs, &packet, sizeof(packet.head), MSG_DONTWAIT) > 0)
@@ -265,11 +258,10 @@ static void endless_answers_are_left(void **state) {
 }
 
 /* A signal that is to end the command ends its wait, but not one that has come before. */
-static void signals_end_waits(void **state) {
+TEST_WITH(signals_end_waits, begin, end) {
     struct spex_profile_reader reader = {0};
     struct spex_error error;
     sigset_t one, before;
-    (void)state;
     sigemptyset(&one);
     sigaddset(&one, SIGUSR2);
     sigprocmask(SIG_BLOCK, &one, &before);
@@ -309,11 +301,10 @@ static void count_frame(void *user, const char *frame, size_t bytes) {
     frames++;
 }
 
-static void a_caller_reports(void **state) {
+TEST_WITH(a_caller_reports, begin, end) {
     struct spex_caller caller;
     struct spex_control_request request;
     char comm[32] = "";
-    (void)state;
     uint64_t begun = spex_clock_ns(CLOCK_MONOTONIC);
     prctl(PR_GET_NAME, comm);
     spex_caller_open(&caller, dup(ours));
@@ -354,10 +345,9 @@ static void a_caller_reports(void **state) {
     spex_caller_free(&caller);
 }
 
-static void a_caller_that_is_malformed_is_left(void **state) {
+TEST_WITH(a_caller_that_is_malformed_is_left, begin, end) {
     static char huge[SPEX_CONTROL_FRAME_BYTES + 1];
     struct spex_caller caller;
-    (void)state;
     spex_caller_open(&caller, dup(ours));
     assert_true(caller_send_bytes(theirs, huge, sizeof(huge)));
     assert_int_equal(spex_caller_take(&caller), -1);
@@ -376,10 +366,9 @@ static void a_caller_that_is_malformed_is_left(void **state) {
 }
 
 /* A command that has no standard input may get its number. */
-static void a_caller_may_have_the_first_descriptor(void **state) {
+TEST_WITH(a_caller_may_have_the_first_descriptor, begin, end) {
     struct spex_caller caller;
     struct spex_control_request request;
-    (void)state;
     int input = dup(0);
     assert_int_equal(dup2(ours, 0), 0);
     spex_caller_open(&caller, 0);
@@ -399,7 +388,7 @@ static void a_caller_may_have_the_first_descriptor(void **state) {
 }
 
 /* The same process may have been called twice, and may have become another program. */
-static void who_is_the_same(void **state) {
+TEST_WITH(who_is_the_same, begin, end) {
     static struct spex_caller caller, later;
     static const struct {
         pid_t process;
@@ -407,7 +396,6 @@ static void who_is_the_same(void **state) {
         bool same;
     } cases[] = {{5, 10, 10, true}, {5, 10, 11, false}, {6, 10, 10, false}, {5, 10, 0, false},
                  {5, 0, 99, true},  {5, 0, 100, false}, {5, 0, 0, false},   {5, 0, 101, false}};
-    (void)state;
     caller.process = 5;
     caller.called_ns = 100;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
@@ -419,10 +407,9 @@ static void who_is_the_same(void **state) {
 }
 
 /* Of a process that has ended the descriptor is closed, and it does not run any more. */
-static void a_caller_that_has_ended(void **state) {
+TEST_WITH(a_caller_that_has_ended, begin, end) {
     struct spex_caller caller;
     int ends[2];
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0)
@@ -452,23 +439,4 @@ static void a_caller_that_has_ended(void **state) {
     assert_int_equal(spex_caller_take(&caller), -1);
     spex_caller_free(&caller);
     assert_int_equal(waitpid(child, NULL, 0), child);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(requests_are_as_they_were_asked, begin, end),
-        cmocka_unit_test_setup_teardown(answers_are_taken, begin, end),
-        cmocka_unit_test_setup_teardown(the_longest_frame_is_taken, begin, end),
-        cmocka_unit_test_setup_teardown(a_packet_holds_frames, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_no_amount_is_malformed, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_no_frame_is_malformed, begin, end),
-        cmocka_unit_test_setup_teardown(endless_answers_are_left, begin, end),
-        cmocka_unit_test_setup_teardown(signals_end_waits, begin, end),
-        cmocka_unit_test_setup_teardown(a_caller_reports, begin, end),
-        cmocka_unit_test_setup_teardown(a_caller_that_is_malformed_is_left, begin, end),
-        cmocka_unit_test_setup_teardown(a_caller_may_have_the_first_descriptor, begin, end),
-        cmocka_unit_test_setup_teardown(who_is_the_same, begin, end),
-        cmocka_unit_test_setup_teardown(a_caller_that_has_ended, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

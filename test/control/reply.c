@@ -196,8 +196,7 @@ static void expect_done(int32_t status, bool final, const char *text) {
     assert_int_equal(spex_reply_frame(&reply, &after, frame), 0);
 }
 
-static void all_of_a_profile_is_told(void **state) {
-    (void)state;
+TEST_WITH(all_of_a_profile_is_told, begin, NULL) {
     for (site_count = 0; site_count < SITES_MAX; site_count += site_count < 4 ? 1 : 3) {
         bool final = site_count & 1;
         spex_reply_profile(&reply, NUMBER, final);
@@ -217,19 +216,10 @@ static void all_of_a_profile_is_told(void **state) {
     }
 }
 
-static void an_answer_may_be_a_status_alone(void **state) {
-    (void)state;
+TEST_WITH(an_answer_may_be_a_status_alone, begin, NULL) {
     spex_reply_done(&reply, NUMBER, -EINVAL);
     strcpy(reply.text, "not so");
     expect_done(-EINVAL, false, "not so");
     spex_reply_done(&reply, NUMBER, 3);
     expect_done(3, false, "");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(all_of_a_profile_is_told, begin),
-        cmocka_unit_test_setup(an_answer_may_be_a_status_alone, begin),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,10 +20,9 @@
 #include "serve/own_profile.h"
 #include "site/registry.h"
 
-static void a_selection_is_made(void **state) {
+TEST_WITH(a_selection_is_made, serving_setup, serving_teardown) {
     struct spex_profile_reader reader = {0};
     int fd = caller_connect();
-    (void)state;
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_SELECT, "request.*", &reader), 1);
     assert_int_equal(status_now().sites_on, 1);
     assert_string_equal(reader.text, "");
@@ -43,13 +42,12 @@ static const struct spex_sampling_plan *plan_now(void) {
 }
 
 /* What cannot be gone by leaves what is gone by as it was. */
-static void models_are_gone_by(void **state) {
+TEST_WITH(models_are_gone_by, serving_setup, serving_teardown) {
     static const char *const wrong[] = {"10",       "10 0 a/file", "0 0 /file", "10 2 /file",
                                         "ten 0 /f", "10 x /file",  "10 -1 /f",  "nan 0 /file"};
     struct spex_profile_reader reader = {0};
     char path[] = "/tmp/spex-models-XXXXXX", text[64];
     int fd = caller_connect(), file = mkstemp(path);
-    (void)state;
     assert_true(dprintf(file, "spex-models 1\nend 0\n") > 0 && close(file) == 0);
     snprintf(text, sizeof(text), "2.5 0.01 %s", path);
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, text, &reader), 0);
@@ -71,20 +69,18 @@ static void models_are_gone_by(void **state) {
     close(fd);
 }
 
-static void many_requests_go_over_one_connection(void **state) {
+TEST_WITH(many_requests_go_over_one_connection, serving_setup, serving_teardown) {
     int fd = caller_connect();
-    (void)state;
     for (int i = 0; i < 1000; i++)
         assert_int_equal(caller_select(fd, i % 2 ? "" : "request.work"), i % 2 ? 0 : 1);
     close(fd);
 }
 
 /* In the order in which they were sent, each with its number. */
-static void requests_may_be_sent_ahead(void **state) {
+TEST_WITH(requests_may_be_sent_ahead, serving_setup, serving_teardown) {
     struct spex_control_frame frame;
     char buffer[SPEX_CONTROL_FRAME_BYTES];
     int fd = caller_connect();
-    (void)state;
     for (uint32_t n = 0; n < 5; n++) {
         struct spex_control_request request = request_of(SPEX_CONTROL_SELECT);
         request.number = n;
@@ -99,10 +95,9 @@ static void requests_may_be_sent_ahead(void **state) {
     close(fd);
 }
 
-static void a_profile_holds_what_was_recorded(void **state) {
+TEST_WITH(a_profile_holds_what_was_recorded, serving_setup, serving_teardown) {
     struct spex_profile_reader reader = {0};
     int fd = caller_connect();
-    (void)state;
     assert_int_equal(caller_select(fd, "request.work"), 1);
     uint64_t before = status_now().consumed;
     work(100);
@@ -142,8 +137,7 @@ static void sink_leave(struct spex_sink *sink) {
 }
 
 /* Since the start: what another start has not delivered does not count. */
-static void what_was_not_delivered_is_told(void **state) {
-    (void)state;
+TEST_WITH(what_was_not_delivered_is_told, serving_setup, serving_teardown) {
     for (unsigned start = 0; start < 2; start++) {
         struct spex_sink sink = {
             .records = take_nothing, .finish = sink_leave, .abandon = sink_leave};
@@ -178,14 +172,13 @@ static void ask_for_all(int fd, struct spex_profile_reader *reader) {
 }
 
 /* Of samples of several rates, chosen singly and in bursts. */
-static void margins_are_those_that_the_program_has(void **state) {
+TEST_WITH(margins_are_those_that_the_program_has, serving_setup, serving_teardown) {
     static const char *const selections[] = {"request.work@3", "request.work@~30",
                                              "request.work@10x4"};
     struct spex_profile_reader reader = {0};
     struct spex_profile own;
     double low, high, own_low, own_high;
     int fd = caller_connect();
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(selections); s++) {
         assert_int_equal(caller_select(fd, selections[s]), 1);
         work(3000);
@@ -277,12 +270,11 @@ static const struct spex_profile_row *row_of_probe(const struct spex_profile *pr
 }
 
 /* A ring does not say whose records it has lost; the counts of executions do. */
-static void losses_are_those_of_each_probe(void **state) {
+TEST_WITH(losses_are_those_of_each_probe, serving_setup, serving_teardown) {
     struct spex_profile_reader reader = {0};
     struct spex_figures early, late, busy;
     double lost = 0;
     int fd = caller_connect();
-    (void)state;
     assert_int_equal(caller_select(fd, "request.work,early,late"), 3);
     lose_records();
     ask_for_all(fd, &reader);
@@ -309,12 +301,11 @@ static void losses_are_those_of_each_probe(void **state) {
 }
 
 /* An interval's figures are weighed by what was lost in it. */
-static void losses_are_those_of_an_interval(void **state) {
+TEST_WITH(losses_are_those_of_an_interval, serving_setup, serving_teardown) {
     struct spex_profile_reader first = {0}, second = {0};
     struct spex_profile since;
     struct spex_figures busy;
     int fd = caller_connect();
-    (void)state;
     assert_int_equal(caller_select(fd, "request.work,early,late"), 3);
     work(1000);
     ask_for_all(fd, &first);
@@ -340,19 +331,17 @@ static uint32_t first_site_of(uint16_t id) {
     abort();
 }
 
-static void sites_tell_the_ids_that_they_were_given(void **state) {
+TEST_WITH(sites_tell_the_ids_that_they_were_given, serving_setup, serving_teardown) {
     struct spex_profile_site site;
-    (void)state;
     spex_profile_site_now(first_site_of(WORK), &site);
     assert_int_equal(site.probe_id, WORK);
     assert_int_equal(site.declared, WORK + 1);
 }
 
 /* What the budget holds off is not counted; the margin says so, for as long as it was selected. */
-static void margins_hold_what_was_not_counted(void **state) {
+TEST_WITH(margins_hold_what_was_not_counted, serving_setup, serving_teardown) {
     struct spex_profile_reader reader = {0};
     int fd = caller_connect();
-    (void)state;
     assert_int_equal(caller_select(fd, "request.work,early"), 2);
     work(100);
     execute_early(100);
@@ -379,10 +368,9 @@ static void margins_hold_what_was_not_counted(void **state) {
     close(fd);
 }
 
-static void a_subscriber_may_ask_as_well(void **state) {
+TEST_WITH(a_subscriber_may_ask_as_well, serving_setup, serving_teardown) {
     struct spex_profile_reader reader = {0};
     int fd = caller_connect();
-    (void)state;
     assert_true(caller_send(fd, SPEX_CONTROL_SUBSCRIBE, SPEX_CONTROL_INTERVAL_MIN_MS, NULL));
     assert_int_equal(caller_receive(fd, &reader),
                      1); /* nothing collects: a profile of sites alone */
@@ -400,10 +388,9 @@ static void a_subscriber_may_ask_as_well(void **state) {
     close(fd);
 }
 
-static void the_last_report_comes_at_the_stop(void **state) {
+TEST_WITH(the_last_report_comes_at_the_stop, serving_setup, serving_teardown) {
     struct spex_profile_reader reader = {0};
     int fd = caller_connect(), other = caller_connect();
-    (void)state;
     assert_int_equal(caller_select(other, "request.work"), 1);
     assert_true(caller_send(fd, SPEX_CONTROL_SUBSCRIBE, SPEX_CONTROL_INTERVAL_MAX_MS, NULL));
     assert_int_equal(caller_receive(fd, &reader), 1);
@@ -421,9 +408,8 @@ static void the_last_report_comes_at_the_stop(void **state) {
     close(other);
 }
 
-static void the_program_and_a_command_select_in_turn(void **state) {
+TEST_WITH(the_program_and_a_command_select_in_turn, serving_setup, serving_teardown) {
     int fd = caller_connect();
-    (void)state;
     for (int i = 0; i < 50; i++) {
         assert_int_equal(spex_set("request.work"), 1);
         assert_int_equal(status_now().sites_on, 1);
@@ -457,10 +443,9 @@ static void *ask_and_ask(void *arg) {
 }
 
 /* Requests meet every moment of a start and a stop. */
-static void starts_and_stops_do_not_mind_requests(void **state) {
+TEST_WITH(starts_and_stops_do_not_mind_requests, serving_setup, serving_teardown) {
     pthread_t threads[2];
     int answers = 0;
-    (void)state;
     enough = false;
     for (size_t t = 0; t < COUNT_OF(threads); t++)
         assert_int_equal(pthread_create(&threads[t], NULL, ask_and_ask, &answers), 0);
@@ -497,8 +482,7 @@ int __wrap_spex_wait_ready(struct pollfd *fds, nfds_t count, int timeout) {
 }
 
 /* The machine may stand still for the second that a wait lasts, now and then. */
-static void a_stop_ends_the_first_wait(void **state) {
-    (void)state;
+TEST_WITH(a_stop_ends_the_first_wait, serving_setup, serving_teardown) {
     spex_stop();
     spex_store_relaxed(&waits_in_vain, 0);
     int descriptors = serving_count("/proc/self/fd");
@@ -514,23 +498,5 @@ static void a_stop_ends_the_first_wait(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        SERVING_TEST(a_selection_is_made),
-        SERVING_TEST(models_are_gone_by),
-        SERVING_TEST(many_requests_go_over_one_connection),
-        SERVING_TEST(requests_may_be_sent_ahead),
-        SERVING_TEST(a_profile_holds_what_was_recorded),
-        SERVING_TEST(what_was_not_delivered_is_told),
-        SERVING_TEST(margins_are_those_that_the_program_has),
-        SERVING_TEST(losses_are_those_of_each_probe),
-        SERVING_TEST(losses_are_those_of_an_interval),
-        SERVING_TEST(sites_tell_the_ids_that_they_were_given),
-        SERVING_TEST(margins_hold_what_was_not_counted),
-        SERVING_TEST(a_subscriber_may_ask_as_well),
-        SERVING_TEST(the_last_report_comes_at_the_stop),
-        SERVING_TEST(the_program_and_a_command_select_in_turn),
-        SERVING_TEST(starts_and_stops_do_not_mind_requests),
-        SERVING_TEST(a_stop_ends_the_first_wait),
-    };
-    return cmocka_run_group_tests(tests, serving_begin, serving_end);
+    return tests_run(serving_begin, serving_end);
 }

@@ -6,15 +6,9 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>
@@ -82,8 +76,6 @@ static inline int serving_teardown(void **state) {
     (void)state;
     return spex_stop();
 }
-
-#define SERVING_TEST(name) cmocka_unit_test_setup_teardown(name, serving_setup, serving_teardown)
 
 /* The socket of a process in the directory; a negative errno value. */
 static inline int caller_connect_to(pid_t process) {

@@ -19,10 +19,9 @@ static int standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
 }
 
 /* In a directory of mode 0700, which serving_begin makes. */
-static void a_standing_selection_is_its_users(void **state) {
+TEST_WITH(a_standing_selection_is_its_users, serving_begin, serving_end) {
     char text[SPEX_CONTROL_TEXT_BYTES + 1], path[SPEX_CONTROL_PATH_BYTES];
     int place = open(serving_directory, O_PATH | O_CLOEXEC), fds = serving_count("/proc/self/fd");
-    (void)state;
     snprintf(path, sizeof(path), "%s/select-app", serving_directory);
     assert_int_equal(standing(text), -ENOENT);
     assert_int_equal(spex_standing_write(place, "../app", "query"), -EINVAL);
@@ -60,9 +59,8 @@ static void check_file(const char *text, size_t size, int err, const char *expec
     assert_string_equal(read, expected);
 }
 
-static void it_is_one_line(void **state) {
+TEST_WITH(it_is_one_line, serving_begin, serving_end) {
     static char longest[SPEX_CONTROL_TEXT_BYTES + 1], line[SPEX_CONTROL_TEXT_BYTES + 1];
-    (void)state;
     check_file("query\n", 6, 0, "query");
     check_file("\n", 1, 0, "");
     check_file("", 0, -EINVAL, "");
@@ -90,12 +88,11 @@ static int name_err(int place, const char *program) {
     return err;
 }
 
-static void names_of_programs_are_plain(void **state) {
+TEST_WITH(names_of_programs_are_plain, serving_begin, serving_end) {
     static const char *const good[] = {" ", "a b", "~", "app.so", "\xc3\xa4", "..", "-"};
     static const char *const bad[] = {"", "a/b", "/", "a\n", "\x1f", "\x7f", "a\tb"};
     int place = open(serving_directory, O_PATH | O_CLOEXEC);
     char name[160] = "";
-    (void)state;
     for (size_t n = 0; n < COUNT_OF(good); n++)
         assert_int_equal(name_err(place, good[n]), 0);
     for (size_t n = 0; n < COUNT_OF(bad); n++)
@@ -109,12 +106,11 @@ static void names_of_programs_are_plain(void **state) {
 }
 
 /* Everyone can read what is in a directory that nobody else can enter. */
-static void it_is_written_as_a_whole(void **state) {
+TEST_WITH(it_is_written_as_a_whole, serving_begin, serving_end) {
     int place = open(serving_directory, O_PATH | O_CLOEXEC), file;
     char path[SPEX_CONTROL_PATH_BYTES];
     struct stat found;
     mode_t before = umask(077);
-    (void)state;
     assert_int_equal(spex_standing_write(place, "app", "query"), 0);
     umask(before);
     snprintf(path, sizeof(path), "%s/select-app", serving_directory);
@@ -134,15 +130,4 @@ static void it_is_written_as_a_whole(void **state) {
     assert_int_equal(spex_standing_write(file, "app", NULL), -ENOTDIR);
     close(file);
     close(place);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_standing_selection_is_its_users, serving_begin,
-                                        serving_end),
-        cmocka_unit_test_setup_teardown(it_is_one_line, serving_begin, serving_end),
-        cmocka_unit_test_setup_teardown(names_of_programs_are_plain, serving_begin, serving_end),
-        cmocka_unit_test_setup_teardown(it_is_written_as_a_whole, serving_begin, serving_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

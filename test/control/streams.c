@@ -105,10 +105,9 @@ static bool has_read(int fd, struct got *got, uint64_t records) {
     return got->records >= records;
 }
 
-static void a_stream_brings_what_is_on(void **state) {
+TEST_WITH(a_stream_brings_what_is_on, serving_setup, serving_teardown) {
     struct got got = {.over = false};
     int fd = stream_open("kernel");
-    (void)state;
     spex_set("streams.*");
     work(0, 100);
     WAIT_UNTIL(has_read(fd, &got, 200));
@@ -127,10 +126,9 @@ static void a_stream_brings_what_is_on(void **state) {
 }
 
 /* Nothing has been collected yet, and nothing is. */
-static void one_that_nothing_came_of_is_ended(void **state) {
+TEST_WITH(one_that_nothing_came_of_is_ended, serving_setup, serving_teardown) {
     struct got got = {.over = false};
     int fd = stream_open("");
-    (void)state;
     spex_stop();
     read_all(fd, &got);
     assert_int_equal(got.frames[SPEX_STREAM_END], 1);
@@ -138,10 +136,9 @@ static void one_that_nothing_came_of_is_ended(void **state) {
     close(fd);
 }
 
-static void two_get_the_same(void **state) {
+TEST_WITH(two_get_the_same, serving_setup, serving_teardown) {
     struct got one = {.over = false}, other = {.over = false};
     int fd = stream_open("kernel"), second = stream_open("");
-    (void)state;
     spex_set("streams.*");
     work(0, 50);
     WAIT_UNTIL(has_read(fd, &one, 100));
@@ -153,10 +150,9 @@ static void two_get_the_same(void **state) {
     close(second);
 }
 
-static void so_many_and_no_more(void **state) {
+TEST_WITH(so_many_and_no_more, serving_setup, serving_teardown) {
     int fds[4];
     struct spex_error error;
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(fds); s++)
         fds[s] = stream_open("");
     assert_int_equal(refused("", &error), -EUSERS);
@@ -168,9 +164,8 @@ static void so_many_and_no_more(void **state) {
         close(fds[s]);
 }
 
-static void readers_may_go_without_a_word(void **state) {
+TEST_WITH(readers_may_go_without_a_word, serving_setup, serving_teardown) {
     struct got got = {.over = false};
-    (void)state;
     messages_begin();
     spex_set("streams.*");
     int stays = stream_open("kernel");
@@ -189,11 +184,10 @@ static void readers_may_go_without_a_word(void **state) {
 }
 
 /* It reads nothing at all: the other gets everything, and it is told what it has missed. */
-static void a_reader_that_sleeps_holds_nobody_up(void **state) {
+TEST_WITH(a_reader_that_sleeps_holds_nobody_up, serving_setup, serving_teardown) {
     struct got awake = {.over = false}, slept = {.over = false};
     int fd = stream_open("kernel"), asleep = stream_open("kernel");
     uint64_t made = 0;
-    (void)state;
     spex_set("streams.outer,streams.inner");
     for (; made < 40000; made += 250) {
         work(made, 250);
@@ -211,10 +205,9 @@ static void a_reader_that_sleeps_holds_nobody_up(void **state) {
     close(asleep);
 }
 
-static void what_is_no_type_is_refused(void **state) {
+TEST_WITH(what_is_no_type_is_refused, serving_setup, serving_teardown) {
     struct spex_profile_reader reader = {0};
     struct spex_error error;
-    (void)state;
     assert_int_equal(refused("kernel,soup", &error), -EINVAL);
     assert_string_equal(error.text,
                         "types of probes were expected for a stream, not \"kernel,soup\"");
@@ -227,10 +220,9 @@ static void what_is_no_type_is_refused(void **state) {
     close(fd);
 }
 
-static void the_child_of_a_fork_has_none(void **state) {
+TEST_WITH(the_child_of_a_fork_has_none, serving_setup, serving_teardown) {
     struct got got = {.over = false};
     int fd = stream_open("kernel"), ended = 0;
-    (void)state;
     spex_set("streams.outer");
     work(0, 10);
     pid_t child = fork();
@@ -249,10 +241,9 @@ static void the_child_of_a_fork_has_none(void **state) {
     close(fd);
 }
 
-static void what_is_no_socket_is_refused(void **state) {
+TEST_WITH(what_is_no_socket_is_refused, serving_setup, serving_teardown) {
     int pipes[2], fd = caller_connect();
     struct spex_error error;
-    (void)state;
     assert_int_equal(pipe(pipes), 0);
     const struct spex_client_stream what = {.types = "", .children = &pipes[1]};
     assert_int_equal(spex_client_stream_over(fd, &what, &error), -EINVAL);
@@ -277,13 +268,12 @@ static int child_ends_with(void) {
     return WEXITSTATUS(ended);
 }
 
-static void children_stream_by_the_socket_that_came_along(void **state) {
+TEST_WITH(children_stream_by_the_socket_that_came_along, serving_setup, serving_teardown) {
     struct spex_handover handover;
     struct got got = {.over = false}, of_child = {.over = false};
     struct spex_error error;
     SKIP_WITHOUT_FOLLOWERS();
     int fd = caller_connect();
-    (void)state;
     spex_handover_open(&handover);
     const struct spex_client_stream what = {.types = "kernel", .children = &handover.given.number};
     assert_int_equal(spex_client_stream_over(fd, &what, &error), 0);
@@ -304,17 +294,5 @@ static void children_stream_by_the_socket_that_came_along(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        SERVING_TEST(a_stream_brings_what_is_on),
-        SERVING_TEST(one_that_nothing_came_of_is_ended),
-        SERVING_TEST(two_get_the_same),
-        SERVING_TEST(so_many_and_no_more),
-        SERVING_TEST(readers_may_go_without_a_word),
-        SERVING_TEST(a_reader_that_sleeps_holds_nobody_up),
-        SERVING_TEST(what_is_no_type_is_refused),
-        SERVING_TEST(the_child_of_a_fork_has_none),
-        SERVING_TEST(what_is_no_socket_is_refused),
-        SERVING_TEST(children_stream_by_the_socket_that_came_along),
-    };
-    return cmocka_run_group_tests(tests, serving_begin, serving_end);
+    return tests_run(serving_begin, serving_end);
 }

@@ -4,10 +4,6 @@
 #include "../check.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "observe/profile_reader.h"
 #include "profile/columns.h"
@@ -61,9 +57,8 @@ static void check_difference(const struct spex_values *difference, const struct 
 }
 
 /* What comes of subtracting is what comes of the later records alone. */
-static void a_difference_is_what_happened_between(void **state) {
+TEST(a_difference_is_what_happened_between) {
     uint64_t random = 7;
-    (void)state;
     for (int round = 0; round < 300; round++) {
         struct spex_tracer *all, *before, *after;
         assert_true(spex_tracer_create(&all) == 0 && spex_tracer_create(&before) == 0 &&
@@ -89,11 +84,10 @@ static void a_difference_is_what_happened_between(void **state) {
     }
 }
 
-static void nothing_between_leaves_nothing(void **state) {
+TEST(nothing_between_leaves_nothing) {
     struct spex_tracer *tracer;
     struct spex_values none, *same = malloc(sizeof(*same));
     struct spex_record record = record_of(100, 3);
-    (void)state;
     assert_int_equal(spex_tracer_create(&tracer), 0);
     add(tracer, &record);
     *same = *spex_tracer_values(tracer, 0, 0);
@@ -197,10 +191,9 @@ static struct coverage cover(struct sampling sampling, uint64_t *random) {
     return found;
 }
 
-static void intervals_hold_the_truth_as_often_as_they_say(void **state) {
+TEST(intervals_hold_the_truth_as_often_as_they_say) {
     static const struct sampling samplings[] = {{20, 20}, {4, 4}};
     uint64_t random = 20;
-    (void)state;
     populate(&random);
     for (size_t s = 0; s < COUNT_OF(samplings); s++) {
         struct coverage found = cover(samplings[s], &random);
@@ -212,9 +205,8 @@ static void intervals_hold_the_truth_as_often_as_they_say(void **state) {
 
 /* Executions with the shorter period are the better known, which the same correction for all of
  * them leaves out. */
-static void with_two_periods_they_hold_it_nearly_as_often(void **state) {
+TEST(with_two_periods_they_hold_it_nearly_as_often) {
     uint64_t random = 21;
-    (void)state;
     populate(&random);
     struct coverage found = cover((struct sampling){10, 40}, &random);
     assert_in_range(found.mean, TRIALS * 91 / 100, TRIALS * 98 / 100);
@@ -223,9 +215,8 @@ static void with_two_periods_they_hold_it_nearly_as_often(void **state) {
 }
 
 /* All of them lie within a bucket or two, whose middles say less than they seem to. */
-static void narrow_distributions_are_held_as_well(void **state) {
+TEST(narrow_distributions_are_held_as_well) {
     uint64_t random = 22;
-    (void)state;
     for (int e = 0; e < EXECUTIONS; e++)
         population[e] = 1000 + random_below(&random, 30);
     struct coverage found = cover((struct sampling){20, 20}, &random);
@@ -236,10 +227,9 @@ static void narrow_distributions_are_held_as_well(void **state) {
     assert_true(found.median >= TRIALS * 93 / 100 && found.late >= TRIALS * 93 / 100);
 }
 
-static void what_is_not_sampled_is_certain(void **state) {
+TEST(what_is_not_sampled_is_certain) {
     struct spex_tracer *tracer;
     double low, high;
-    (void)state;
     assert_int_equal(spex_tracer_create(&tracer), 0);
     for (uint64_t v = 1; v <= 50; v++) {
         struct spex_record record = record_of(v, 1);
@@ -253,10 +243,9 @@ static void what_is_not_sampled_is_certain(void **state) {
     spex_tracer_destroy(tracer);
 }
 
-static void of_a_few_samples_nothing_is_said(void **state) {
+TEST(of_a_few_samples_nothing_is_said) {
     struct spex_tracer *tracer;
     double low, high;
-    (void)state;
     assert_int_equal(spex_tracer_create(&tracer), 0);
     for (uint64_t v = 1; v <= 2; v++) {
         struct spex_record record = record_of(v, 10);
@@ -289,10 +278,9 @@ static const char *printed(struct spex_columns *columns) {
     return text;
 }
 
-static void columns_are_as_wide_as_what_they_hold(void **state) {
+TEST(columns_are_as_wide_as_what_they_hold) {
     static const char *const headings[] = {"probe", "count", "mean"};
     struct spex_columns columns;
-    (void)state;
     spex_columns_init(&columns, headings, 3, 1);
     assert_string_equal(printed(&columns), "probe  count  mean\n");
     spex_columns_init(&columns, headings, 3, 1);
@@ -309,18 +297,4 @@ static void columns_are_as_wide_as_what_they_hold(void **state) {
                                            "b\n"
                                            "ä            1234567\n");
     assert_null(columns.cells);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_difference_is_what_happened_between),
-        cmocka_unit_test(nothing_between_leaves_nothing),
-        cmocka_unit_test(intervals_hold_the_truth_as_often_as_they_say),
-        cmocka_unit_test(with_two_periods_they_hold_it_nearly_as_often),
-        cmocka_unit_test(narrow_distributions_are_held_as_well),
-        cmocka_unit_test(what_is_not_sampled_is_certain),
-        cmocka_unit_test(of_a_few_samples_nothing_is_said),
-        cmocka_unit_test(columns_are_as_wide_as_what_they_hold),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the control thread waits for, and how long: of a made state, at a made time. */
 #include <poll.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "serve/control_wait.h"
@@ -42,8 +39,7 @@ static void expect(int n, int fd, short events) {
     assert_int_equal(waiting.fds[n].revents, 0);
 }
 
-static void descriptors_are_those_of_who_can_be_served(void **state) {
-    (void)state;
+TEST(descriptors_are_those_of_who_can_be_served) {
     make(5);
     struct spex_connection *clients = control->connections;
     clients[1].waits = true;
@@ -82,9 +78,8 @@ static void expect_ms(uint64_t ns) {
     assert_int_equal(waiting.timeout_ms, ns ? ns / MS + 1 : 0);
 }
 
-static void the_next_time_is_that_of_what_is_due_first(void **state) {
+TEST(the_next_time_is_that_of_what_is_due_first) {
     struct spex_connection *clients = control->connections;
-    (void)state;
     make(0);
     expect_ms(SECOND);
     control->orphaned = true;
@@ -144,8 +139,7 @@ static void the_next_time_is_that_of_what_is_due_first(void **state) {
 }
 
 /* An allowance of a quarter of the time, which 400 ms fill. */
-static void cpu_time_is_earned(void **state) {
-    (void)state;
+TEST(cpu_time_is_earned) {
     make(3);
     control->allowance_ns = 10;
     control->earned_ns = now;
@@ -169,8 +163,7 @@ static void cpu_time_is_earned(void **state) {
 }
 
 /* Whatever else is due. */
-static void nothing_is_done_with_an_overdrawn_allowance(void **state) {
-    (void)state;
+TEST(nothing_is_done_with_an_overdrawn_allowance) {
     make(3);
     control->connections[1].waits = control->orphaned = true;
     control->allowance_ns = 0;
@@ -188,8 +181,7 @@ static void nothing_is_done_with_an_overdrawn_allowance(void **state) {
 }
 
 /* Those of a descriptor that was waited for, if it is still the connection's. */
-static void events_are_those_of_the_same_descriptor(void **state) {
-    (void)state;
+TEST(events_are_those_of_the_same_descriptor) {
     make(3);
     prepare();
     for (int n = 0; n < SPEX_CONTROL_WAIT_COUNT; n++)
@@ -207,15 +199,8 @@ static void events_are_those_of_the_same_descriptor(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(descriptors_are_those_of_who_can_be_served),
-        cmocka_unit_test(the_next_time_is_that_of_what_is_due_first),
-        cmocka_unit_test(cpu_time_is_earned),
-        cmocka_unit_test(nothing_is_done_with_an_overdrawn_allowance),
-        cmocka_unit_test(events_are_those_of_the_same_descriptor),
-    };
     control = malloc(sizeof(*control));
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = tests_run(NULL, NULL);
     free(control);
     return failed;
 }

@@ -216,9 +216,8 @@ static void begin_two_at_work(void) {
 
 /* ---- tests ---- */
 
-static void processes_are_looked_for_twice_a_second(void **state) {
+TEST_WITH(processes_are_looked_for_twice_a_second, begin, end) {
     struct spex_error error;
-    (void)state;
     look();
     assert_true(searches == 1 && feed.count == 0 && known_count == 0);
     there[2] = true;
@@ -250,8 +249,7 @@ static void processes_are_looked_for_twice_a_second(void **state) {
     assert_true(searches == 5 && feed.count == 2 && connects == 2);
 }
 
-static void reports_are_summed(void **state) {
-    (void)state;
+TEST_WITH(reports_are_summed, begin, end) {
     begin_two();
     expect_sum(0, 0);
     report(0, 10, 2, 5, 0);
@@ -279,8 +277,7 @@ static void reports_are_summed(void **state) {
 }
 
 /* Of a collection that has ended, or another program, what it had done stays. */
-static void what_begins_anew_adds(void **state) {
-    (void)state;
+TEST_WITH(what_begins_anew_adds, begin, end) {
     begin_two_at_work();
     report(0, 3, 1, 5, 0);
     take();
@@ -296,8 +293,7 @@ static void what_begins_anew_adds(void **state) {
     expect_sum(2, 216);
 }
 
-static void who_is_silent(void **state) {
-    (void)state;
+TEST_WITH(who_is_silent, begin, end) {
     begin_two();
     const struct spex_worker *worker = &feed.workers[0];
     uint64_t heard = worker->heard_ns;
@@ -319,8 +315,7 @@ static void expect_lost(size_t w, bool lost) {
 }
 
 /* By its last report, by one that is refused or malformed, or by its end. */
-static void a_connection_is_lost(void **state) {
-    (void)state;
+TEST_WITH(a_connection_is_lost, begin, end) {
     for (int how = 0; how < 4; how++) {
         there[how] = true;
         now += 500 * MS;
@@ -350,8 +345,7 @@ static void a_connection_is_lost(void **state) {
 }
 
 /* At once when it has ended, otherwise after three seconds. */
-static void who_is_gone_is_forgotten(void **state) {
-    (void)state;
+TEST_WITH(who_is_gone_is_forgotten, begin, end) {
     begin_two_at_work();
     shutdown(ends[0], SHUT_RDWR);
     take();
@@ -395,8 +389,7 @@ static void who_is_gone_is_forgotten(void **state) {
 }
 
 /* The process is there, and its socket is not, or nobody listens at it. */
-static void connecting_fails(void **state) {
-    (void)state;
+TEST_WITH(connecting_fails, begin, end) {
     there[0] = there[1] = true;
     connect_error[0] = -ECONNREFUSED;
     connect_error[1] = -EPIPE;
@@ -414,8 +407,7 @@ static void connecting_fails(void **state) {
 }
 
 /* Until each has sent one, or is silent; and no longer than it may take. */
-static void first_reports_are_waited_for(void **state) {
-    (void)state;
+TEST_WITH(first_reports_are_waited_for, begin, end) {
     begin_two();
     report(0, 1, 1, 1, 0);
     report(1, 1, 1, 1, 0);
@@ -437,8 +429,7 @@ static void first_reports_are_waited_for(void **state) {
 
 /* A report that comes late is waited for: without it nothing would have happened since the last one.
  * Not from one that is silent. */
-static void a_report_of_each_is_waited_for(void **state) {
-    (void)state;
+TEST_WITH(a_report_of_each_is_waited_for, begin, end) {
     begin_two();
     report(0, 1, 1, 1, 0);
     report(1, 1, 1, 1, 0);
@@ -453,20 +444,4 @@ static void a_report_of_each_is_waited_for(void **state) {
     assert_int_equal(spex_worker_feed_take(&feed, now, SPEX_WORKERS_EACH), 0);
     assert_true(now - begun > 2000 * MS);
     expect_sum(2, 9);
-}
-
-int main(void) {
-#define FEED(test) cmocka_unit_test_setup_teardown(test, begin, end)
-    const struct CMUnitTest tests[] = {
-        FEED(processes_are_looked_for_twice_a_second),
-        FEED(reports_are_summed),
-        FEED(what_begins_anew_adds),
-        FEED(who_is_silent),
-        FEED(a_connection_is_lost),
-        FEED(who_is_gone_is_forgotten),
-        FEED(connecting_fails),
-        FEED(first_reports_are_waited_for),
-        FEED(a_report_of_each_is_waited_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,10 +119,9 @@ static bool is_the_second(const void *user, pid_t process) {
     return *(const pid_t *)user == process;
 }
 
-static void workers_are_found(void **state) {
+TEST(workers_are_found) {
     struct worker idle;
     pid_t *processes;
-    (void)state;
     start_all();
     worker_start(&idle, "idle");
     expect_workers(&(struct spex_workers_of){.process = getpid()});
@@ -203,10 +202,9 @@ static void await_told(struct spex_worker_feed *feed, double executions, size_t 
     assert_string_equal(told.selection, count ? "workers.work" : "");
 }
 
-static void workers_come_and_go(void **state) {
+TEST(workers_come_and_go) {
     struct spex_worker_feed feed;
     struct spex_error error;
-    (void)state;
     spex_worker_feed_open(&feed, &(struct spex_workers_of){.process = getpid()}, 50);
     assert_int_equal(spex_worker_feed_look(&feed, &error), 0);
     assert_int_equal(feed.count, 0);
@@ -263,10 +261,9 @@ static uint64_t in_seconds(unsigned seconds) {
 
 /* A connection that is lost is made again, and what has been done is not told twice. Of who lives
  * on without spex it is given up after a while. */
-static void lost_connections_are_made_again(void **state) {
+TEST(lost_connections_are_made_again) {
     struct spex_worker_feed feed;
     struct spex_error error;
-    (void)state;
     size_t descriptors = open_descriptors();
     start_all();
     spex_worker_feed_open(&feed, &(struct spex_workers_of){.process = getpid()}, 50);
@@ -310,10 +307,5 @@ int main(int argc, char **argv) {
     self = argv[0];
     if (argc > 1)
         return work(argv[1]);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(workers_are_found),
-        cmocka_unit_test(workers_come_and_go),
-        cmocka_unit_test(lost_connections_are_made_again),
-    };
-    return cmocka_run_group_tests(tests, serving_begin, serving_end);
+    return tests_run(serving_begin, serving_end);
 }

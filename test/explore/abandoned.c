@@ -4,9 +4,7 @@
 #include "explore/abandoned.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/wait.h>
 
 #include "explore/trial/cpu_parts.h"
@@ -68,10 +66,9 @@ static pid_t start_process(const char *directory, unsigned place) {
     return pid;
 }
 
-static void everything_is_removed(void **state) {
+TEST(everything_is_removed) {
     static const unsigned places[] = {0, 3, SPEX_CPU_PARTS_MAX - 1};
     pid_t pids[COUNT_OF(places)];
-    (void)state;
     make_folder("spex-here");
     make_folder("spex-there");
     for (size_t p = 0; p < COUNT_OF(places); p++) {
@@ -93,8 +90,7 @@ static void everything_is_removed(void **state) {
 }
 
 /* Files of others stay, and with them their folders. */
-static void files_of_others_stay(void **state) {
-    (void)state;
+TEST(files_of_others_stay) {
     make_folder("spex-mixed");
     make_place("spex-mixed", 0);
     make_place("spex-mixed", 1);
@@ -108,10 +104,9 @@ static void files_of_others_stay(void **state) {
 }
 
 /* A folder of another name, a link to one, a file, and what is not there. */
-static void other_folders_stay(void **state) {
+TEST(other_folders_stay) {
     static const char *const names[] = {"other-here", "xspex-here", "spex-link", "spex-file",
                                         "spex-absent"};
-    (void)state;
     make_folder("other-here");
     make_place("other-here", 0);
     make_folder("xspex-here");
@@ -130,8 +125,7 @@ static void other_folders_stay(void **state) {
 }
 
 /* The folder of another user, which only root can make. */
-static void folders_of_others_stay(void **state) {
-    (void)state;
+TEST(folders_of_others_stay) {
     if (geteuid() != 0)
         skip();
     make_folder("spex-foreign");
@@ -144,11 +138,5 @@ static void folders_of_others_stay(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_is_removed),
-        cmocka_unit_test(files_of_others_stay),
-        cmocka_unit_test(other_folders_stay),
-        cmocka_unit_test(folders_of_others_stay),
-    };
-    return cmocka_run_group_tests_name("abandoned", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What one configuration makes of arguments and agent, and what is left out of it. */
 #include <errno.h>
-#include <string.h>
 
 #include "../scarce_memory.h"
 #include "explore/trial/agent_filled.h"
@@ -46,8 +45,7 @@ static void fill(const struct spex_space_file *file, const size_t *levels,
         fail_msg("%s", why.text);
 }
 
-static void all_that_applies(void **state) {
-    (void)state;
+TEST(all_that_applies) {
     static const size_t levels[] = {2, 1, 1};
     struct spex_space_file *file = space_of(xml);
     struct spex_agent_filled filled;
@@ -77,8 +75,7 @@ static void all_that_applies(void **state) {
     spex_space_free(file);
 }
 
-static void what_does_not_apply(void **state) {
-    (void)state;
+TEST(what_does_not_apply) {
     static const size_t levels[] = {0, 0, 0};
     struct spex_space_file *file = space_of(xml);
     struct spex_agent_filled filled;
@@ -98,8 +95,7 @@ static void what_does_not_apply(void **state) {
     spex_space_free(file);
 }
 
-static void a_program_that_does_not_apply(void **state) {
-    (void)state;
+TEST(a_program_that_does_not_apply) {
     static const size_t levels[] = {0, 0, 0};
     struct spex_space_file *file = space_of(xml);
     struct spex_agent_filled filled;
@@ -110,8 +106,7 @@ static void a_program_that_does_not_apply(void **state) {
     spex_space_free(file);
 }
 
-static void arguments_are_checked(void **state) {
-    (void)state;
+TEST(arguments_are_checked) {
     struct spex_space_file *file = space_of(xml);
     struct spex_error why = {""};
     char *wrong[] = {arguments[0], arguments[1], (char *)(uintptr_t) "--t={thread}", NULL};
@@ -133,9 +128,8 @@ static int fills(void *user) {
 }
 
 /* Each of its texts has memory of its own, and none is left out. */
-static void without_memory(void **state) {
+TEST(without_memory) {
     struct spex_space_file *file = space_of(xml);
-    (void)state;
     assert_int_equal(fills(file), 0);
     assert_true(without_each_allocation(fills, file) > 20);
     spex_space_free(file);
@@ -143,14 +137,13 @@ static void without_memory(void **state) {
 
 /* Whatever runs around a program is waited for: the setup's output, and each service's and load's
  * with its end. */
-static void what_is_waited_for(void **state) {
+TEST(what_is_waited_for) {
     enum {
         LOADS = 101 + 2 * SPEX_AGENT_SERVICES_MAX,
         ALL = 1 + 2 * SPEX_AGENT_SERVICES_MAX + 2 * SPEX_AGENT_LOADS_MAX
     };
     struct spex_trial_agent around = {.setup.output = 100};
     struct pollfd fds[ALL + 1];
-    (void)state;
     for (int s = 0; s < SPEX_AGENT_SERVICES_MAX; s++) {
         around.services[s].output = 101 + 2 * s;
         around.services[s].pidfd = 102 + 2 * s;
@@ -166,16 +159,4 @@ static void what_is_waited_for(void **state) {
         assert_int_equal(fds[f].events, POLLIN);
     }
     assert_int_equal(fds[ALL].fd, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_that_applies),
-        cmocka_unit_test(what_does_not_apply),
-        cmocka_unit_test(a_program_that_does_not_apply),
-        cmocka_unit_test(arguments_are_checked),
-        cmocka_unit_test(without_memory),
-        cmocka_unit_test(what_is_waited_for),
-    };
-    return cmocka_run_group_tests_name("agent_filled", tests, NULL, NULL);
 }

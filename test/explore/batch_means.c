@@ -3,10 +3,6 @@
  * their records are correlated. What is reached is printed. The random numbers are the same in
  * every run. */
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "measure/figure/batch_means.h"
 #include "sources.h"

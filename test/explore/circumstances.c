@@ -3,10 +3,7 @@
  * about it. */
 #include <elf.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <spex/spex.h>
 
@@ -29,8 +26,7 @@ static void expect_cpu(const char *told, const char *machine) {
     assert_string_equal(told, found ? named : machine);
 }
 
-static void of_this_process(void **state) {
-    (void)state;
+TEST(of_this_process) {
     struct spex_circumstances now, again;
     struct utsname names;
     assert_int_equal(uname(&names), 0);
@@ -48,8 +44,7 @@ static void of_this_process(void **state) {
     spex_circumstances_free(&now);
 }
 
-static void builds(void **state) {
-    (void)state;
+TEST(builds) {
     struct spex_circumstances own, script, path, missing;
     scratch_text("script", "#!/bin/sh\n");
     assert_int_equal(spex_circumstances_now("/proc/self/exe", &own), 0);
@@ -68,9 +63,8 @@ static void builds(void **state) {
 }
 
 /* What is no program is not waited for. */
-static void a_pipe_is_no_program(void **state) {
+TEST(a_pipe_is_no_program) {
     struct spex_circumstances now;
-    (void)state;
     size_t descriptors = open_descriptors();
     assert_int_equal(mkfifo("pipe", 0700), 0);
     alarm(60);
@@ -129,10 +123,9 @@ static void expect_build(const struct notes *file, const char *build) {
     spex_circumstances_free(&now);
 }
 
-static void builds_by_the_second_note(void **state) {
+TEST(builds_by_the_second_note) {
     static const Elf64_Nhdr build = {4, 3, NT_GNU_BUILD_ID}, longer = {4, 4, NT_GNU_BUILD_ID},
                             empty = {4, 0, NT_GNU_BUILD_ID}, other = {4, 3, NT_GNU_ABI_TAG};
-    (void)state;
     for (uint64_t alignment = 4; alignment <= 8; alignment += 4) {
         struct notes file = program_of_notes(alignment, build, "GNU");
         expect_build(&file, "019f10");
@@ -148,10 +141,9 @@ static void builds_by_the_second_note(void **state) {
 }
 
 /* Of another kind, behind the end of the file, or longer than it. */
-static void segments_without_notes(void **state) {
+TEST(segments_without_notes) {
     static const Elf64_Nhdr build = {4, 3, NT_GNU_BUILD_ID};
     struct notes whole = program_of_notes(4, build, "GNU"), file = whole;
-    (void)state;
     file.segment.p_type = PT_LOAD;
     expect_build(&file, NULL);
     file = whole;
@@ -219,8 +211,7 @@ static struct spex_store *new_store(struct spex_space_file **file) {
     return store;
 }
 
-static void in_the_store(void **state) {
-    (void)state;
+TEST(in_the_store) {
     struct spex_space_file *file = NULL;
     struct spex_store *store = new_store(&file);
     struct spex_error why = {""};
@@ -242,8 +233,7 @@ static void in_the_store(void **state) {
     spex_space_free(file);
 }
 
-static void directory(void **state) {
-    (void)state;
+TEST(directory) {
     struct spex_space_file *file = NULL;
     struct spex_store *store = new_store(&file);
     struct spex_error why = {""};
@@ -262,14 +252,5 @@ static void directory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_this_process),
-        cmocka_unit_test(a_pipe_is_no_program),
-        cmocka_unit_test(builds),
-        cmocka_unit_test(builds_by_the_second_note),
-        cmocka_unit_test(segments_without_notes),
-        cmocka_unit_test(in_the_store),
-        cmocka_unit_test(directory),
-    };
-    return cmocka_run_group_tests_name("circumstances", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -2,9 +2,6 @@
 /* Configurations on their way from the explorer to the program: what is written is what is read,
  * and what is no configuration is refused. */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include <spex/config.h>
@@ -32,8 +29,7 @@ static struct spex_config *config_of(const char *path) {
     return config;
 }
 
-static void round_trip(void **state) {
-    (void)state;
+TEST(round_trip) {
     struct spex_space_file *file = space_of(special);
     const struct spex_space *space = &file->space;
     struct spex_error why = {""};
@@ -58,8 +54,7 @@ static void round_trip(void **state) {
     spex_space_free(file);
 }
 
-static void document(void **state) {
-    (void)state;
+TEST(document) {
     struct spex_space_file *file = space_of(special);
     struct spex_error why = {""};
     char text[512] = "";
@@ -84,8 +79,7 @@ static void document(void **state) {
 }
 
 /* The reason goes to the caller, who may be drawing on the terminal, and nowhere else. */
-static void unwritable(void **state) {
-    (void)state;
+TEST(unwritable) {
     static const struct {
         const char *path;
         int err;
@@ -109,8 +103,7 @@ static void unwritable(void **state) {
     spex_space_free(file);
 }
 
-static void received(void **state) {
-    (void)state;
+TEST(received) {
     struct spex_config *config = (void *)1;
     char why[256] = "";
     unsetenv("SPEX_CONFIG");
@@ -128,8 +121,7 @@ static void received(void **state) {
 }
 
 /* As by a program that may not search the directory any more. */
-static void inherited(void **state) {
-    (void)state;
+TEST(inherited) {
     struct spex_config *config = NULL;
     char why[256] = "", text[SPEX_DESCRIPTOR_TEXT_BYTES];
     scratch_text("config.xml", "<configuration space='s'/>");
@@ -148,8 +140,7 @@ static void inherited(void **state) {
 }
 
 /* -ENOENT says that nobody explores: a program would go on with its defaults. */
-static void explored_but_missing(void **state) {
-    (void)state;
+TEST(explored_but_missing) {
     struct spex_config *config = (void *)1;
     char why[256] = "";
     setenv("SPEX_CONFIG", "missing.xml", 1);
@@ -167,8 +158,7 @@ static void explored_but_missing(void **state) {
     unsetenv("SPEX_CONFIG");
 }
 
-static void integers(void **state) {
-    (void)state;
+TEST(integers) {
     static const struct {
         const char *name;
         int64_t low, high;
@@ -213,8 +203,7 @@ static void integers(void **state) {
 #define OPEN  "<configuration space='s'>\n"
 #define CLOSE "\n</configuration>\n"
 
-static void malformed(void **state) {
-    (void)state;
+TEST(malformed) {
     static const struct {
         const char *xml, *where, *expected;
     } cases[] = {
@@ -253,8 +242,7 @@ static void malformed(void **state) {
     }
 }
 
-static void unreadable(void **state) {
-    (void)state;
+TEST(unreadable) {
     struct spex_config *config = (void *)1;
     char why[256] = "";
     assert_int_equal(spex_config_read("missing.xml", &config, why, sizeof(why)), -ENOENT);
@@ -266,8 +254,7 @@ static void unreadable(void **state) {
 }
 
 /* A program's buffer may be small. */
-static void short_reasons(void **state) {
-    (void)state;
+TEST(short_reasons) {
     struct spex_config *config;
     char why[9] = "12345678";
     assert_int_equal(spex_config_read("missing.xml", &config, why, 8), -ENOENT);
@@ -276,12 +263,5 @@ static void short_reasons(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip), cmocka_unit_test(document),
-        cmocka_unit_test(unwritable), cmocka_unit_test(received),
-        cmocka_unit_test(inherited),  cmocka_unit_test(explored_but_missing),
-        cmocka_unit_test(integers),   cmocka_unit_test(malformed),
-        cmocka_unit_test(unreadable), cmocka_unit_test(short_reasons),
-    };
-    return cmocka_run_group_tests_name("config", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

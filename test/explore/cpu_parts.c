@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* CPUs in parts: whole cores, as many to each, and none where there are too few. */
 #include <errno.h>
-#include <string.h>
 
 #include "../check.h"
 #include "explore/trial/cpu_parts.h"
@@ -28,8 +27,7 @@ static const struct {
     {"no CPUs", {0}, 0, 1, -EINVAL, 0, {0}},
 };
 
-static void divides(void **state) {
-    (void)state;
+TEST(divides) {
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         size_t part_of[CPUS_MAX], cpus;
         int err =
@@ -43,8 +41,7 @@ static void divides(void **state) {
 }
 
 /* Of this machine: disjoint, within what we may use, as many as told. */
-static void ours(void **state) {
-    (void)state;
+TEST(ours) {
     cpu_set_t allowed, seen, both;
     struct spex_cpu_parts parts;
     struct spex_error why = {""};
@@ -67,9 +64,4 @@ static void ours(void **state) {
     assert_int_equal(spex_cpu_parts_make((size_t)CPU_COUNT(&allowed) + 1, &parts, &why), -EINVAL);
     assert_non_null(strstr(why.text, "would disturb each other"));
     assert_null(parts.parts);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(divides), cmocka_unit_test(ours)};
-    return cmocka_run_group_tests_name("cpu_parts", tests, NULL, NULL);
 }

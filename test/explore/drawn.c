@@ -2,7 +2,6 @@
 /* What becomes of a picture's script: the programs that draw are scripts of the shell here, which
  * end well, fail, are killed, or draw half a picture. */
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "../scarce_descriptors.h"
@@ -64,7 +63,7 @@ static void expect_run(const char *arguments) {
     expect_text("script", said, strlen(said));
 }
 
-static void pictures_are_drawn(void **state) {
+TEST(pictures_are_drawn) {
     static const struct {
         const char *name, *arguments;
         bool png, graph;
@@ -73,7 +72,6 @@ static void pictures_are_drawn(void **state) {
         {"p.dot", "dot -Tsvg", false, true},  {".png", "dot -Tpng", true, true},
         {"png", "gnuplot -", false, false},   {"p.png2", "dot -Tsvg", false, true},
     };
-    (void)state;
     size_t descriptors = open_descriptors();
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_error why = {""};
@@ -114,7 +112,7 @@ static void expect_failure(const char *path, const char *does, int err, const ch
     assert_int_equal(open_descriptors(), descriptors);
 }
 
-static void what_cannot_be_drawn(void **state) {
+TEST(what_cannot_be_drawn) {
     static const struct {
         const char *path, *does, *reason;
     } cases[] = {
@@ -131,7 +129,6 @@ static void what_cannot_be_drawn(void **state) {
         {"p.png", "printf 'IEND\\256\\102\\140\\202'\n",
          "the picture has no end: it could not be drawn"},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         png = strcmp(cases[c].path, "p.png") == 0;
         expect_failure(cases[c].path, cases[c].does, -EIO, cases[c].reason);
@@ -150,8 +147,7 @@ static void what_cannot_be_drawn(void **state) {
     assert_null(svg);
 }
 
-static void programs_that_are_not_there(void **state) {
-    (void)state;
+TEST(programs_that_are_not_there) {
     struct spex_error why = {""};
     png = false;
     unlink("gnuplot");
@@ -173,10 +169,9 @@ static void programs_that_are_not_there(void **state) {
 }
 
 /* Each descriptor that cannot be had is an error, and those that are had are closed. */
-static void without_descriptors(void **state) {
+TEST(without_descriptors) {
     struct spex_error why = {""};
     struct spex_picture picture = picture_of(false);
-    (void)state;
     png = false;
     make_program("gnuplot", DRAW_SVG);
     size_t descriptors = open_descriptors();
@@ -209,8 +204,7 @@ static int svg_is_drawn(void *user) {
     return err;
 }
 
-static void without_memory(void **state) {
-    (void)state;
+TEST(without_memory) {
     png = false;
     make_program("gnuplot", DRAW_SVG);
     assert_int_equal(svg_is_drawn(NULL), 0);
@@ -234,12 +228,5 @@ static int leave(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pictures_are_drawn),
-        cmocka_unit_test(what_cannot_be_drawn),
-        cmocka_unit_test(programs_that_are_not_there),
-        cmocka_unit_test(without_descriptors),
-        cmocka_unit_test(without_memory),
-    };
-    return cmocka_run_group_tests_name("drawn", tests, enter, leave);
+    return tests_run(enter, leave);
 }

@@ -3,7 +3,6 @@
  * says where there is none: also where figures have heavy tails, and where a policy repeats the
  * reference more often as long as it looks good. */
 #include <math.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "explore/findings/drift.h"
@@ -59,11 +58,10 @@ static void make(struct course *course, uint64_t *random, size_t count, double n
     }
 }
 
-static void a_step(void **state) {
+TEST(a_step) {
     static struct course course;
     struct spex_space_file *file = space_of(line);
     uint64_t random = 5;
-    (void)state;
     for (unsigned i = 0; i < 50; i++) {
         make(&course, &random, 20, 0.01, 12, 20, 0.12, 0);
         struct spex_drift drift = found(&file->space, &course);
@@ -77,11 +75,10 @@ static void a_step(void **state) {
     spex_space_free(file);
 }
 
-static void a_while(void **state) {
+TEST(a_while) {
     static struct course course;
     struct spex_space_file *file = space_of(line);
     uint64_t random = 6;
-    (void)state;
     make(&course, &random, 40, 0.01, 10, 22, -0.2, 0);
     struct spex_drift drift = found(&file->space, &course);
     assert_int_equal(drift.kind, SPEX_DRIFT_WHILE);
@@ -91,11 +88,10 @@ static void a_while(void **state) {
     spex_space_free(file);
 }
 
-static void a_trend(void **state) {
+TEST(a_trend) {
     static struct course course;
     struct spex_space_file *file = space_of(line);
     uint64_t random = 7;
-    (void)state;
     for (unsigned i = 0; i < 50; i++) {
         make(&course, &random, 30, 0.01, 0, 0, 0, 0.2);
         struct spex_drift drift = found(&file->space, &course);
@@ -108,11 +104,10 @@ static void a_trend(void **state) {
 }
 
 /* More trials than are looked at one by one. */
-static void many(void **state) {
+TEST(many) {
     static struct course course;
     struct spex_space_file *file = space_of(line);
     uint64_t random = 8;
-    (void)state;
     make(&course, &random, 390, 0.05, 200, 390, 0.1, 0);
     struct spex_drift drift = found(&file->space, &course);
     assert_int_equal(drift.kind, SPEX_DRIFT_STEP);
@@ -122,11 +117,10 @@ static void many(void **state) {
 
 /* What it had shown before it became the reference, other configurations and failed trials do not
  * count; few trials tell nothing, and equal ones do not differ. */
-static void what_does_not_count(void **state) {
+TEST(what_does_not_count) {
     static struct course course;
     struct spex_space_file *file = space_of(line);
     uint64_t random = 9;
-    (void)state;
     for (unsigned i = 0; i < 12; i++)
         add(&course, 7, 3, false);
     assert_null(found(&file->space, &course).levels);
@@ -147,11 +141,10 @@ static void what_does_not_count(void **state) {
 }
 
 /* Of 1,000 series without drift 10 are expected, and more than 20 with a probability of 0.001. */
-static void no_false_alarms(void **state) {
+TEST(no_false_alarms) {
     static struct course course;
     struct spex_space_file *file = space_of(line);
     uint64_t random = 10;
-    (void)state;
     for (unsigned heavy = 0; heavy < 2; heavy++) {
         unsigned told = 0;
         for (unsigned i = 0; i < 1000; i++) {
@@ -195,11 +188,10 @@ static const char *const searching[] = {"gaussian"};
 
 /* By the trials that policies make. Of 100, more than 5 are false with a probability of
  * 0.0005. */
-static void policies_make_no_false_alarms_and_find_steps(void **state) {
+TEST(policies_make_no_false_alarms_and_find_steps) {
     static struct course course;
     struct spex_space_file *file = space_of(line);
     uint64_t random = 11;
-    (void)state;
     for (size_t p = 0; p < COUNT_OF(searching); p++) {
         unsigned told = 0, seen = 0;
         for (unsigned i = 0; i < 100; i++) {
@@ -217,12 +209,11 @@ static void policies_make_no_false_alarms_and_find_steps(void **state) {
     spex_space_free(file);
 }
 
-static void sentences(void **state) {
+TEST(sentences) {
     struct spex_space_file *file = space_of(line);
     struct spex_criterion criterion = file->space.criteria[0];
     struct spex_space space = file->space;
     char text[256];
-    (void)state;
     setenv("TZ", "UTC", 1);
     tzset();
     space.criteria = &criterion;
@@ -242,18 +233,4 @@ static void sentences(void **state) {
         "the machine became 3.1 % better, little by little, from 1 January 14:02 to 2 January "
         "17:48");
     spex_space_free(file);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step),
-        cmocka_unit_test(a_while),
-        cmocka_unit_test(a_trend),
-        cmocka_unit_test(many),
-        cmocka_unit_test(what_does_not_count),
-        cmocka_unit_test(no_false_alarms),
-        cmocka_unit_test(policies_make_no_false_alarms_and_find_steps),
-        cmocka_unit_test(sentences),
-    };
-    return cmocka_run_group_tests_name("drift", tests, NULL, NULL);
 }

@@ -6,10 +6,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "explore/elsewhere.h"
 #include "explore/findings/study.h"
@@ -252,8 +248,7 @@ static size_t check_store(void) {
     return count;
 }
 
-static void a_grid_is_measured_once(void **state) {
-    (void)state;
+TEST_WITH(a_grid_is_measured_once, scratch_enter, scratch_leave) {
     for (unsigned between = 0; between < 9; between += 4) {
         begin(between + 1, 0);
         explore_all("grid", false, between);
@@ -267,9 +262,8 @@ static void a_grid_is_measured_once(void **state) {
 }
 
 /* Policies that learn from results are told the same in the same order when they go on. */
-static void policies_that_learn_go_on_as_they_were(void **state) {
+TEST_WITH(policies_that_learn_go_on_as_they_were, scratch_enter, scratch_leave) {
     static const char *const policies[] = {"random", "climb", "tpe", "halving", "gaussian"};
-    (void)state;
     for (size_t p = 0; p < COUNT_OF(policies); p++)
         for (unsigned between = 0; between < 12; between += 6) {
             begin(17 * p + between, 5);
@@ -281,9 +275,8 @@ static void policies_that_learn_go_on_as_they_were(void **state) {
 }
 
 /* A trial that has failed is run again, once for each time that the exploration goes on. */
-static void what_has_failed_is_repeated(void **state) {
+TEST_WITH(what_has_failed_is_repeated, scratch_enter, scratch_leave) {
     char why[256];
-    (void)state;
     begin(3, 3);
     explore_all("grid", false, 0);
     size_t trials = check_store();
@@ -301,14 +294,4 @@ static void what_has_failed_is_repeated(void **state) {
     before = away.starts;
     assert_int_equal(explore("grid", true, 0, why, sizeof(why)), 0);
     assert_int_equal(away.starts, before);
-}
-
-int main(void) {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_grid_is_measured_once, scratch_enter, scratch_leave),
-        cmocka_unit_test_setup_teardown(policies_that_learn_go_on_as_they_were, scratch_enter,
-                                        scratch_leave),
-        cmocka_unit_test_setup_teardown(what_has_failed_is_repeated, scratch_enter, scratch_leave),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

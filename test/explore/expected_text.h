@@ -4,8 +4,6 @@
 #ifndef SPEX_TEST_EXPECTED_TEXT_H
 #define SPEX_TEST_EXPECTED_TEXT_H
 
-#include <string.h>
-
 #include "scratch.h"
 
 static inline void expect_file(const char *name, const char *text) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Two configurations of three are compared in quantities whose changes are known. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "explore/compare/explain.h"
@@ -23,7 +21,7 @@ static struct spex_sample
     only_a[GROUPS] = {SAMPLE(0, 0, 0), SAMPLE(4, 100, 12), SAMPLE(4, 100, 12)},
     only_b[GROUPS] = {SAMPLE(4, 100, 12), SAMPLE(4, 100, 12), SAMPLE(0, 0, 0)};
 
-static void changes_come_in_the_order_of_their_size(void **state) {
+TEST(changes_come_in_the_order_of_their_size) {
     static const char *const expected[] = {"great",  "half",       "once", "hardly",
                                            "little", "little too", "same"};
     static char names[][12] = {"little too", "only a", "half",   "once", "great",
@@ -37,7 +35,6 @@ static void changes_come_in_the_order_of_their_size(void **state) {
     const struct spex_quantities quantities = {items, COUNT_OF(items)};
     const struct spex_study study = {.summary.count = GROUPS};
     struct spex_explanation explanation = {.study = &study, .a = A, .b = B};
-    (void)state;
     assert_int_equal(spex_explanation_find(&explanation, &quantities), 0);
     assert_int_equal(explanation.count, COUNT_OF(expected));
     for (size_t i = 0; i < COUNT_OF(expected); i++)
@@ -52,9 +49,8 @@ static void changes_come_in_the_order_of_their_size(void **state) {
 }
 
 /* An interval that has no width says that nothing varies, and not two times the same number. */
-static void what_never_varies_has_no_interval(void **state) {
+TEST(what_never_varies_has_no_interval) {
     char text[96];
-    (void)state;
     struct spex_change change = spex_change_by(2, 0, 3, 0, 4);
     spex_change_text(&change, "", text, sizeof(text));
     assert_string_equal(text, "x 1.5 (the same each time)");
@@ -67,10 +63,4 @@ static void what_never_varies_has_no_interval(void **state) {
     change = spex_change_by(2, NAN, 3, NAN, 4);
     spex_change_text(&change, "", text, sizeof(text));
     assert_string_equal(text, "x 1.5");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(changes_come_in_the_order_of_their_size),
-                                       cmocka_unit_test(what_never_varies_has_no_interval)};
-    return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
 }

@@ -48,8 +48,7 @@ static void expect_log(const char *lines) {
 /* ---- setup and teardown ---- */
 
 /* The folders of an exploration and of a trial are the user's alone, whatever new files are. */
-static void whose_the_folders_are(void **state) {
-    (void)state;
+TEST(whose_the_folders_are) {
     mode_t before = umask(0);
     explore(
         SPACE(A("1"), RUN("") SETUP("cd ${SPEX_CONFIG%/*}; stat -c %a . .. &gt;&gt; $OLDPWD/log; "
@@ -61,8 +60,7 @@ static void whose_the_folders_are(void **state) {
     close_study();
 }
 
-static void commands_before_and_after_each_trial(void **state) {
-    (void)state;
+TEST(commands_before_and_after_each_trial) {
     explore(SPACE(A("1 2"), RUN("") SETUP("echo setup {a} $SPEX_PARAMETER_A &gt;&gt; log", "")
                                 TEARDOWN("echo teardown {a} &gt;&gt; log", "")),
             (char *const[]){(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",
@@ -75,8 +73,7 @@ static void commands_before_and_after_each_trial(void **state) {
     close_study();
 }
 
-static void a_setup_that_fails(void **state) {
-    (void)state;
+TEST(a_setup_that_fails) {
     explore(SPACE(A("1"), RUN("") SETUP("echo no disk; exit 3", "")
                               TEARDOWN("echo teardown &gt;&gt; log", "")),
             PROGRAM("steady"), 1);
@@ -93,14 +90,13 @@ static void a_setup_that_fails(void **state) {
 }
 
 /* The trial has its result all the same. */
-static void a_teardown_that_fails_is_a_note(void **state) {
+TEST(a_teardown_that_fails_is_a_note) {
     static const char *const commands[][2] = {
         {TEARDOWN("echo still mounted; exit 5", ""),
          "teardown: exited with status 5: still mounted"},
         {TEARDOWN("sleep 1000; true", "timeout='0.1'"), "teardown: did not end in 0.1 s"},
         {TEARDOWN("kill -9 $$", ""), "teardown: killed by signal 9 (Killed)"},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(commands); c++) {
         char xml[512];
         snprintf(xml, sizeof(xml), "<space name='s'>" A("1") OBJECTIVE RUN("") "%s</space>",
@@ -114,8 +110,7 @@ static void a_teardown_that_fails_is_a_note(void **state) {
 
 /* What the setup has started is there for the teardown, and gone after it; what the program has
  * left is gone before. */
-static void processes_that_are_left(void **state) {
-    (void)state;
+TEST(processes_that_are_left) {
     explore(SPACE(A("1"), RUN("") SETUP("sleep 1000 &amp; echo $! &gt; server", "") TEARDOWN(
                               "kill -0 $(cat server) &amp;&amp; echo server &gt;&gt; log; "
                               "grep -q ^State:.[^Z] /proc/$(cat daemon)/status &amp;&amp; echo "
@@ -138,13 +133,12 @@ static void processes_that_are_left(void **state) {
 }
 
 /* Neither a program nor a load begins after a setup that was interrupted. */
-static void an_interrupted_setup(void **state) {
+TEST(an_interrupted_setup) {
     struct spex_space_file *file;
     struct spex_error error = {""};
     struct spex_trial_agent around;
     struct spex_trial trial;
     int pipes[2];
-    (void)state;
     assert_int_equal(pipe(pipes), 0);
     assert_int_equal(write(pipes[1], "x", 1), 1);
     assert_int_equal(spex_space_parse("made",
@@ -179,10 +173,9 @@ static void need_stress_ng(void) {
 }
 
 /* All workers are there when the program begins; a load of none is none. */
-static void loads_run_beside_the_program(void **state) {
+TEST(loads_run_beside_the_program) {
     static char script[] = "pgrep -c -P $(pgrep -s 0 -x stress-ng | head -1) stress-ng-cpu >> log; "
                            "exec \"$0\" program steady {a}";
-    (void)state;
     need_stress_ng();
     explore(SPACE(A("0 2"), RUN("") LOAD("{a}", "")),
             (char *const[]){(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", script, self_path,
@@ -199,8 +192,7 @@ static void loads_run_beside_the_program(void **state) {
     close_study();
 }
 
-static void loads_that_do_not_run(void **state) {
-    (void)state;
+TEST(loads_that_do_not_run) {
     need_stress_ng();
     explore(SPACE(A("1"), RUN("") LOAD("1", "--cpu-load many")), PROGRAM("steady"), 1);
     const char *status = study.trials.items[0].status;
@@ -230,8 +222,7 @@ static void expect_refused(const char *xml, int err, const char *part) {
     assert_int_equal(access("refused.db", F_OK), -1);
 }
 
-static void loads_that_cannot_be(void **state) {
-    (void)state;
+TEST(loads_that_cannot_be) {
     char *path = strdup(getenv("PATH"));
     setenv("PATH", "/nowhere", 1);
     expect_refused(SPACE(A("1"), RUN("") LOAD("1", "")), -ENOENT, "needs stress-ng: install");
@@ -257,16 +248,5 @@ int main(int argc, char **argv) {
     int status;
     if (is_the_program(argc, argv, &status))
         return status;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whose_the_folders_are),
-        cmocka_unit_test(commands_before_and_after_each_trial),
-        cmocka_unit_test(a_setup_that_fails),
-        cmocka_unit_test(a_teardown_that_fails_is_a_note),
-        cmocka_unit_test(processes_that_are_left),
-        cmocka_unit_test(an_interrupted_setup),
-        cmocka_unit_test(loads_run_beside_the_program),
-        cmocka_unit_test(loads_that_do_not_run),
-        cmocka_unit_test(loads_that_cannot_be),
-    };
-    return cmocka_run_group_tests_name("explored_around", tests, explored_enter, explored_leave);
+    return tests_run(explored_enter, explored_leave);
 }

@@ -92,9 +92,8 @@ static void expect_refused(const struct spex_explore_options *options, int err, 
 
 /* ---- what is explored ---- */
 
-static void every_configuration_is_measured(void **state) {
+TEST(every_configuration_is_measured) {
     static const double values[] = {3, 10, 20};
-    (void)state;
     explore(SPACE(A("3 10 20"), RUN("trials_per_config='2'")), PROGRAM("steady"));
     assert_int_equal(told.last.trials, 6);
     assert_int_equal(told.last.trials_expected, 6);
@@ -130,8 +129,7 @@ static void every_configuration_is_measured(void **state) {
 }
 
 /* Of each probe that is on, with its name, provider and id. */
-static void the_metrics_are_stored(void **state) {
-    (void)state;
+TEST(the_metrics_are_stored) {
     explore("<space name='s'>" A("3 5") OBJECTIVE
             "<objective probe='kernel:kernel' metric='mean' goal='minimise'/>" RUN("") "</space>",
             PROGRAM("steady"));
@@ -156,8 +154,7 @@ static void the_metrics_are_stored(void **state) {
     close_study();
 }
 
-static void trials_at_a_time(void **state) {
-    (void)state;
+TEST(trials_at_a_time) {
     unlink("trials.db");
     struct spex_explore_options options =
         options_of(SPACE(A("1 2 3 4 5 6"), RUN("")), PROGRAM("steady"));
@@ -188,12 +185,11 @@ static void read_processors(const char *path, char *line, size_t size) {
 }
 
 /* Of two trials at a time each has a part of the processors, where there are cores enough. */
-static void trials_at_a_time_on_processors(void **state) {
+TEST(trials_at_a_time_on_processors) {
     static char script[] = "cat /proc/self/status > status-{a}; exec \"$0\" program steady {a}";
     struct spex_cpu_parts parts;
     struct spex_error error;
     char ours[256], theirs[256];
-    (void)state;
     if (spex_cpu_parts_make(2, &parts, &error))
         skip();
     spex_cpu_parts_free(&parts);
@@ -215,7 +211,7 @@ static void trials_at_a_time_on_processors(void **state) {
 
 /* ---- programs that do not do what they should ---- */
 
-static void trials_that_fail(void **state) {
+TEST(trials_that_fail) {
     static const struct {
         const char *what, *status;
     } cases[] = {
@@ -226,7 +222,6 @@ static void trials_that_fail(void **state) {
         {"end", "ok"},
         {"plain", "exited with status 0"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         explore(SPACE(A("4"), RUN("")), PROGRAM(cases[i].what));
         read_study(1);
@@ -260,8 +255,7 @@ static void expect_startup(const char *probe, const char *format) {
     assert_int_equal(told.last.failed, 1);
 }
 
-static void programs_without_a_record(void **state) {
-    (void)state;
+TEST(programs_without_a_record) {
     expect_startup("value:snapshot", "hung: no record of value:snapshot in %s s");
     expect_startup("other:snapshot",
                    "has no probe other:snapshot; it has: value:snapshot, kernel:kernel");
@@ -279,10 +273,9 @@ static void programs_without_a_record(void **state) {
 
 /* What makes records to the end is measured as long as a run may be: longer runs where the program
  * does not get a CPU at the end of one. */
-static void the_duration_ends_a_run(void **state) {
+TEST(the_duration_ends_a_run) {
     static const char *const durations[] = {"0.1", "1", "10", "60"};
     bool ok = false;
-    (void)state;
     for (size_t d = 0; d < COUNT_OF(durations) && !ok; d++) {
         char xml[512];
         snprintf(xml, sizeof(xml),
@@ -310,8 +303,7 @@ static int interruption(void) {
     return pipes[0];
 }
 
-static void an_interruption_keeps_the_trials(void **state) {
-    (void)state;
+TEST(an_interruption_keeps_the_trials) {
     unlink("trials.db");
     struct spex_explore_options options = options_of(SPACE(A("1 2 3"), RUN("")), PROGRAM("silent"));
     options.stop_fd = interruption();
@@ -334,9 +326,8 @@ static void interrupt_the_third(void *user, const struct spex_progress *progress
         assert_int_equal(write(*(int *)user, "x", 1), 1);
 }
 
-static void it_goes_on_where_it_ended(void **state) {
+TEST(it_goes_on_where_it_ended) {
     int pipes[2];
-    (void)state;
     unlink("trials.db");
     assert_int_equal(pipe(pipes), 0);
     struct spex_explore_options options =
@@ -361,13 +352,12 @@ static void it_goes_on_where_it_ended(void **state) {
 }
 
 /* Only when asked to; the new trial stands in the place of the old. */
-static void failed_trials_are_repeated(void **state) {
+TEST(failed_trials_are_repeated) {
     static char script[] =
         "test -e luck || test $LUCK != 2 || exit 4; exec \"$0\" program steady {a}";
     char *const argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", script, self_path,
                           NULL};
     static const char xml[] = SPACE(A("1 2 3"), "<environment name='LUCK' value='{a}'/>" RUN(""));
-    (void)state;
     explore(xml, argv);
     read_study(3);
     expect_status(1, "exited with status 4");
@@ -389,10 +379,9 @@ static void failed_trials_are_repeated(void **state) {
 }
 
 /* The files of an explorer that was killed, in the directory that its store names. */
-static void what_an_explorer_has_left_is_removed(void **state) {
+TEST(what_an_explorer_has_left_is_removed) {
     char directory[300], path[400];
     struct spex_error error = {""};
-    (void)state;
     explore(SPACE(A("1 2"), RUN("")), PROGRAM("steady"));
     snprintf(directory, sizeof(directory), "%s/spex-left", scratch_path);
     read_study(2);
@@ -420,8 +409,7 @@ static void what_an_explorer_has_left_is_removed(void **state) {
 
 /* ---- options ---- */
 
-static void options_that_are_refused(void **state) {
-    (void)state;
+TEST(options_that_are_refused) {
     unlink("trials.db");
     struct spex_explore_options good = options_of(SPACE(A("1 2"), RUN("")), PROGRAM("steady")),
                                 options = good;
@@ -449,8 +437,7 @@ static void options_that_are_refused(void **state) {
     assert_int_equal(told.calls, 0);
 }
 
-static void a_store_of_another_exploration(void **state) {
-    (void)state;
+TEST(a_store_of_another_exploration) {
     explore(SPACE(A("1 2"), RUN("")), PROGRAM("steady"));
     struct spex_explore_options options = options_of(SPACE(A("1 3"), RUN("")), PROGRAM("steady"));
     expect_refused(&options, -EEXIST, "trials.db");
@@ -469,20 +456,5 @@ int main(int argc, char **argv) {
     int status;
     if (is_the_program(argc, argv, &status))
         return status;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_configuration_is_measured),
-        cmocka_unit_test(the_metrics_are_stored),
-        cmocka_unit_test(trials_at_a_time),
-        cmocka_unit_test(trials_at_a_time_on_processors),
-        cmocka_unit_test(trials_that_fail),
-        cmocka_unit_test(programs_without_a_record),
-        cmocka_unit_test(the_duration_ends_a_run),
-        cmocka_unit_test(an_interruption_keeps_the_trials),
-        cmocka_unit_test(it_goes_on_where_it_ended),
-        cmocka_unit_test(failed_trials_are_repeated),
-        cmocka_unit_test(what_an_explorer_has_left_is_removed),
-        cmocka_unit_test(options_that_are_refused),
-        cmocka_unit_test(a_store_of_another_exploration),
-    };
-    return cmocka_run_group_tests_name("explorer", tests, explored_enter, explored_leave);
+    return tests_run(explored_enter, explored_leave);
 }

@@ -2,7 +2,6 @@
 /* Criteria of records, and what an interval is worth when a run is stopped as soon as it is narrow
  * enough. What is reached is printed. The random numbers are the same in every run. */
 #include <math.h>
-#include <stdio.h>
 
 #include "measure/figure/figure.h"
 #include "sources.h"
@@ -37,8 +36,7 @@ static double value_of(struct spex_figure *figure) {
 
 /* Where the first field is a weight, a criterion's fields begin behind it; times are in seconds,
  * all else is as it is. */
-static void fields(void **state) {
-    (void)state;
+TEST(fields) {
     static const struct {
         uint32_t type;
         unsigned field;
@@ -68,8 +66,7 @@ static void fields(void **state) {
 
 /* A rate counts records whatever their values, those that were lost before one by its weight, and
  * no time twice. */
-static void rates(void **state) {
-    (void)state;
+TEST(rates) {
     struct spex_figure figure = opened("throughput", 0, SPEX_FLT);
     struct spex_record one = record(500, SPEX_FLT, 1), late = record(400, SPEX_FLT, 1),
                        other = record(1000, SPEX_FLT, 1);
@@ -84,8 +81,7 @@ static void rates(void **state) {
 }
 
 /* An error is told when it has been looked at while the records doubled, or at the end. */
-static void watched(void **state) {
-    (void)state;
+TEST(watched) {
     uint64_t random = 1;
     struct spex_figure figure = opened("mean", 0, SPEX_SNAPSHOT);
     for (uint64_t r = 1; r <= 60; r++) {
@@ -107,8 +103,7 @@ static void watched(void **state) {
 }
 
 /* Looked at with 30 records first. */
-static void watched_while_records_double(void **state) {
-    (void)state;
+TEST(watched_while_records_double) {
     for (uint64_t last = 58; last <= 61; last++) {
         uint64_t random = 1;
         struct spex_figure figure = opened("mean", 0, SPEX_SNAPSHOT);
@@ -159,8 +154,7 @@ static uint64_t run_until(const struct kind *kind, unsigned run, double precisio
     return figure.records;
 }
 
-static void stopping(void **state) {
-    (void)state;
+TEST(stopping) {
     static const double precisions[] = {0.1, 0.05, 0.02};
     unsigned bad = 0;
     for (size_t k = 0; k < COUNT_OF(kinds) * COUNT_OF(precisions); k++) {
@@ -179,13 +173,4 @@ static void stopping(void **state) {
         bad += is_bad;
     }
     assert_int_equal(bad, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields),   cmocka_unit_test(rates),
-        cmocka_unit_test(watched),  cmocka_unit_test(watched_while_records_double),
-        cmocka_unit_test(stopping),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,6 @@
  * something of everything, so that a change of any figure is one that was meant. Where one was
  * meant, a failure prints the new figures. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "explore/findings/effects.h"
 #include "explore/findings/findings.h"
@@ -61,7 +59,7 @@ static void expect_ranking(const char *name, const struct spex_ranking_input *in
 }
 
 /* Trials of ten configurations or more scatter differently, which is estimated; one has none. */
-static void ranking_of_rates(void **state) {
+TEST(ranking_of_rates) {
     static const double expected[COUNT][6] = {
         {100.788668, 4.15488107, 97.6483327, 106.163761, 0, 0},
         {NAN, NAN, NAN, NAN, 0, 0},
@@ -78,7 +76,6 @@ static void ranking_of_rates(void **state) {
         {111.945756, 3.40484618, 108.034882, 116.710224, 0.0615, 1},
         {106.659616, 3.79797932, 102.551943, 112.307875, 0, 1}};
     struct spex_ranking_input inputs[COUNT];
-    (void)state;
     for (size_t c = 0; c < COUNT; c++) {
         uint64_t trials = (c * 5 + 2) % 7;
         double mean = 100 + (double)(c * 11 % 17), scatter = 1 + (double)(c * c % 5);
@@ -90,7 +87,7 @@ static void ranking_of_rates(void **state) {
 
 /* Some are below 0, so differences count; of half of them the runs say too large an error, and the
  * trials of one were disturbed. */
-static void ranking_of_differences(void **state) {
+TEST(ranking_of_differences) {
     static const double expected[COUNT][6] = {
         {-5.63836367, 1.31176366, -7.24002304, -4.42390574, 0.8375, 1},
         {-0.767475442, 1.27696464, -2.24182475, 0.319095821, 0, 0},
@@ -107,7 +104,6 @@ static void ranking_of_differences(void **state) {
         {-1.73474872, 1.30847435, -3.24448108, -0.620267524, 0, 0},
         {3.13321046, 1.2771116, 1.65499402, 4.21621073, 0, 0}};
     struct spex_ranking_input inputs[COUNT];
-    (void)state;
     for (size_t c = 0; c < COUNT; c++)
         inputs[c] =
             (struct spex_ranking_input){3 + c % 2, (double)(c * 5 % 14) - 6,
@@ -116,7 +112,7 @@ static void ranking_of_differences(void **state) {
 }
 
 /* Times, of which runs say more than trials, less, and nothing; the least in one trial alone. */
-static void ranking_of_times(void **state) {
+TEST(ranking_of_times) {
     static const double expected[5][6] = {
         {0.201717957, 0.013066286, 0.186556003, 0.213494216, 0, 0},
         {0.101234459, 0.00696590106, 0.0922698094, 0.108965811, 0.103, 1},
@@ -128,16 +124,14 @@ static void ranking_of_times(void **state) {
                                                        {1, 0.09, 0, NAN},
                                                        {2, 0.3, 0.001, 0},
                                                        {6, 0.105, 0.0002, 0.05}};
-    (void)state;
     expect_ranking("times", inputs, COUNT_OF(inputs), false, 2, expected);
 }
 
-static void ranking_of_one_and_two(void **state) {
+TEST(ranking_of_one_and_two) {
     static const double one[1][6] = {{20, 2.78953229, 17.3120449, 23.1053006, 1, 1}},
                         two[2][6] = {{20.58577, 2.56601674, 18.0785771, 23.970756, 0.363, 1},
                                      {20.8458686, 3.05178312, 17.8640447, 24.775818, 0.637, 1}};
     static const struct spex_ranking_input inputs[] = {{3, 20, 8, 0.5}, {2, 22, 2, 4}};
-    (void)state;
     expect_ranking("one", inputs, 1, true, 0, one);
     expect_ranking("two", inputs, 2, true, 1, two);
 }
@@ -205,48 +199,44 @@ static void expect_shares(size_t count, double least, const double (*expected)[6
     spex_space_free(shares.file);
 }
 
-static void shares_of_ratios(void **state) {
+TEST(shares_of_ratios) {
     static const double expected[PARAMETERS][6] = {
         {0.11015065, 0.00168722743, 0.261642818, 0.497994052, 0.3114809, 0.574620701},
         {0.00323376628, 7.32616747e-06, 0.146710117, 0.532158912, 0.329087591, 0.820485512},
         {0.0343072816, 0.00545285205, 0.181407033, 0.675155302, 0.154589402, 0.728043315},
         {0.333937791, 0.211884736, 0.475361877, 0.408418975, 0.265471933, 0.555322489},
         {0, 0, 0, 0, 0, 0}};
-    (void)state;
     expect_shares(48, 150, expected);
 }
 
-static void shares_of_differences(void **state) {
+TEST(shares_of_differences) {
     static const double expected[PARAMETERS][6] = {
         {0.0131781325, 0.00146326115, 0.171979871, 0.372653494, 0.112675188, 0.506658906},
         {0.161177181, 0.00913748979, 0.507713158, 0.687391039, 0.249846109, 1},
         {0.0288248683, 0.00342294358, 0.149738538, 0.306423061, 0.0116060949, 0.558365945},
         {0.477527953, 0.126976508, 0.572714822, 0.571848238, 0.236438741, 0.700328343},
         {0, 0, 0, 0, 0, 0}};
-    (void)state;
     expect_shares(30, -60, expected);
 }
 
 /* Of more than 200 with trials, some are left out. */
-static void shares_of_many(void **state) {
+TEST(shares_of_many) {
     static const double expected[PARAMETERS][6] = {
         {0.109577918, 0.0999433902, 0.119455314, 0.600353868, 0.563378402, 0.625420087},
         {0.000730106667, 9.93281517e-05, 0.00340778479, 0.393867923, 0.338062037, 0.481690304},
         {0.0160673211, 0.00991743655, 0.0217190832, 0.629375311, 0.59272791, 0.709737869},
         {0.172542115, 0.145248671, 0.248272756, 0.233294389, 0.190901689, 0.305857847},
         {0, 0, 0, 0, 0, 0}};
-    (void)state;
     expect_shares(SHARES_MAX, 120, expected);
 }
 
-static void shares_of_pairs(void **state) {
+TEST(shares_of_pairs) {
     static const double expected[] = {0.188530703, 0.0202568472, 0.191272937, 0, 0, 0, 0,
                                       0,           0.0591885429};
     static const size_t pairs[][2] = {{0, 2}, {0, 3}, {1, 2}};
     static struct shares shares;
     struct spex_sensitivity_share share;
     double found[COUNT_OF(pairs) * 3];
-    (void)state;
     make_shares(&shares, 48, 150);
     for (size_t i = 0; i < COUNT_OF(pairs); i++) {
         assert_int_equal(spex_sensitivity_pair(&shares.file->space, shares.inputs, 48, pairs[i][0],
@@ -273,7 +263,7 @@ static void add_means(struct spex_summary *summary, const struct shares *shares,
 }
 
 /* Shares among what was tried, and of the model, of which the three strongest pairs are told. */
-static void effects_of_a_model(void **state) {
+TEST(effects_of_a_model) {
     static const double expected[PARAMETERS * 2 + 9] = {0,           0.132636278,
                                                         0,           6.20414907e-06,
                                                         0.186213284, 0.00434205048,
@@ -289,7 +279,6 @@ static void effects_of_a_model(void **state) {
     struct spex_summary summary;
     struct spex_effects of;
     double found[PARAMETERS * 2 + 9], who[6];
-    (void)state;
     make_shares(&shares, 60, 150);
     spex_summary_init(&summary, &shares.file->space);
     add_means(&summary, &shares, 60);
@@ -310,15 +299,4 @@ static void effects_of_a_model(void **state) {
     spex_effects_free(&of);
     spex_summary_free(&summary);
     spex_space_free(shares.file);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranking_of_rates),   cmocka_unit_test(ranking_of_differences),
-        cmocka_unit_test(ranking_of_times),   cmocka_unit_test(ranking_of_one_and_two),
-        cmocka_unit_test(shares_of_ratios),   cmocka_unit_test(shares_of_differences),
-        cmocka_unit_test(shares_of_many),     cmocka_unit_test(shares_of_pairs),
-        cmocka_unit_test(effects_of_a_model),
-    };
-    return cmocka_run_group_tests_name("figures", tests, NULL, NULL);
 }

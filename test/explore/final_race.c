@@ -60,9 +60,8 @@ static void end(struct study *study) {
     spex_space_free(study->file);
 }
 
-static void without_finals_nothing_is_told(void **state) {
+TEST(without_finals_nothing_is_told) {
     struct study study;
-    (void)state;
     begin(&study);
     assert_true(found(&study).trials == 0);
     size_t best = 2;
@@ -72,10 +71,9 @@ static void without_finals_nothing_is_told(void **state) {
     end(&study);
 }
 
-static void the_winner_is_told(void **state) {
+TEST(the_winner_is_told) {
     struct study study;
     char text[400];
-    (void)state;
     begin(&study);
     race(&study, 8, 0, 2, 2);
     struct spex_final_race race = found(&study);
@@ -93,9 +91,8 @@ static void the_winner_is_told(void **state) {
 }
 
 /* What was eliminated is neither recommended nor as good, whatever its other trials say. */
-static void the_race_decides(void **state) {
+TEST(the_race_decides) {
     struct study study;
-    (void)state;
     begin(&study);
     race(&study, 8, 0, 1, 2);
     study.standings[1] = (struct spex_ranking){.estimate = 9, .tied = true};
@@ -107,10 +104,9 @@ static void the_race_decides(void **state) {
     end(&study);
 }
 
-static void what_more_would_bring_is_told(void **state) {
+TEST(what_more_would_bring_is_told) {
     struct study study;
     char text[400];
-    (void)state;
     begin(&study);
     study.file->space.rules.finals_zone = 0.002;
     race(&study, 4, 0, 1, 0.03);
@@ -135,9 +131,8 @@ static void what_more_would_bring_is_told(void **state) {
 }
 
 /* New finalists race in finals of their own, which are half as likely to miss. */
-static void the_last_finals_count(void **state) {
+TEST(the_last_finals_count) {
     struct study study;
-    (void)state;
     begin(&study);
     race(&study, 8, 0, 1, 2);
     race(&study, 7, 0, 4, 3);
@@ -148,10 +143,9 @@ static void the_last_finals_count(void **state) {
 }
 
 /* Of those that were not eliminated the ranking tells, by all their trials. */
-static void finalists_that_are_left_are_as_the_ranking_says(void **state) {
+TEST(finalists_that_are_left_are_as_the_ranking_says) {
     struct study study;
     size_t best = 0;
-    (void)state;
     begin(&study);
     race(&study, 3, 0, 1, 0.0001);
     const struct spex_final_race race = found(&study);
@@ -166,9 +160,8 @@ static void finalists_that_are_left_are_as_the_ranking_says(void **state) {
 }
 
 /* They were cut off after their first trial. */
-static void one_trial_is_no_race(void **state) {
+TEST(one_trial_is_no_race) {
     struct study study;
-    (void)state;
     begin(&study);
     add(&study, 2, 1, 10);
     assert_true(found(&study).trials == 0);
@@ -181,9 +174,8 @@ static void one_trial_is_no_race(void **state) {
     end(&study);
 }
 
-static void failed_trials_are_gaps(void **state) {
+TEST(failed_trials_are_gaps) {
     struct study study;
-    (void)state;
     begin(&study);
     race(&study, 3, 0, 1, 2);
     add(&study, 0, 4, 10);
@@ -193,18 +185,4 @@ static void failed_trials_are_gaps(void **state) {
     struct spex_final_race race = found(&study);
     assert_true(race.known && race.finalists[0].trials == 8 && race.finalists[1].trials == 7);
     end(&study);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_finals_nothing_is_told),
-        cmocka_unit_test(the_winner_is_told),
-        cmocka_unit_test(the_race_decides),
-        cmocka_unit_test(finalists_that_are_left_are_as_the_ranking_says),
-        cmocka_unit_test(what_more_would_bring_is_told),
-        cmocka_unit_test(the_last_finals_count),
-        cmocka_unit_test(one_trial_is_no_race),
-        cmocka_unit_test(failed_trials_are_gaps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

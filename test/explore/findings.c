@@ -2,8 +2,6 @@
 /* What trials come to, where the truth is known: errors of means, the Pareto front, effects, how
  * the best was found, why trials failed, changes. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../scarce_memory.h"
 #include "explore/compare/change.h"
@@ -73,8 +71,7 @@ static size_t group(const struct bench *bench, size_t a, size_t mode) {
     return (size_t)(found - bench->summary.groups);
 }
 
-static void nothing(void **state) {
-    (void)state;
+TEST(nothing) {
     struct bench bench;
     begin(&bench, one_objective);
     find(&bench);
@@ -85,8 +82,7 @@ static void nothing(void **state) {
     end(&bench);
 }
 
-static void one_trial(void **state) {
-    (void)state;
+TEST(one_trial) {
     struct bench bench;
     begin(&bench, one_objective);
     add_one(&bench, 2, 1, 42);
@@ -102,8 +98,7 @@ static void one_trial(void **state) {
 }
 
 /* The best by far is alone; of two that differ by less than their trials, both are tied. */
-static void ties(void **state) {
-    (void)state;
+TEST(ties) {
     struct bench bench;
     begin(&bench, one_objective);
     for (size_t i = 0; i < 6; i++) {
@@ -129,8 +124,7 @@ static void ties(void **state) {
 }
 
 /* Only what keeps the limit competes, if anything does. */
-static void limits(void **state) {
-    (void)state;
+TEST(limits) {
     struct bench bench;
     begin(&bench, two_objectives);
     add(&bench, 0, 0, (double[]){100, 1, 11}, NULL);
@@ -152,8 +146,7 @@ static void limits(void **state) {
 }
 
 /* Four in front, one beaten surely, one beaten by a hair. Each has trials that differ by 2 %. */
-static void front(void **state) {
-    (void)state;
+TEST(front) {
     static const struct {
         size_t a, mode;
         double throughput, latency;
@@ -185,8 +178,7 @@ static void front(void **state) {
 }
 
 /* Two of the same means are both in front; without errors nothing is sure. */
-static void front_of_equals(void **state) {
-    (void)state;
+TEST(front_of_equals) {
     struct bench bench;
     begin(&bench, two_objectives);
     add(&bench, 0, 0, (double[]){100, 1, 1}, NULL);
@@ -199,8 +191,7 @@ static void front_of_equals(void **state) {
     end(&bench);
 }
 
-static void failures(void **state) {
-    (void)state;
+TEST(failures) {
     struct bench bench;
     begin(&bench, one_objective);
     add(&bench, 0, 0, NULL, "b");
@@ -221,8 +212,7 @@ static void failures(void **state) {
 
 /* The best may turn out worse when it is tried again. What is told of the best after the last trial
  * is what the report says of it. */
-static void convergence(void **state) {
-    (void)state;
+TEST(convergence) {
     struct bench bench;
     begin(&bench, one_objective);
     add(&bench, 0, 0, NULL, "no");
@@ -246,11 +236,10 @@ static void convergence(void **state) {
 
 /* Times and rates, and values that were never negative, have positive intervals, however large
  * their errors; others have intervals of equal halves. */
-static void intervals_of_means(void **state) {
+TEST(intervals_of_means) {
     static const double values[][3] = {{1e6, 2.77e-6, 1}, {9e5, 1e-3, 2}, {1.1e6, 2e-6, 1}};
     struct bench bench;
     double low, high;
-    (void)state;
     begin(&bench, two_objectives);
     for (size_t i = 0; i < COUNT_OF(values); i++)
         add(&bench, i, 0, values[i], NULL);
@@ -279,8 +268,7 @@ static void intervals_of_means(void **state) {
 
 /* Sums of squares by hand: a adds 0 10 20 30, mode nothing, and noise that is the same in all
  * cells. */
-static void effects(void **state) {
-    (void)state;
+TEST(effects) {
     struct bench bench;
     begin(&bench, one_objective);
     for (size_t a = 0; a < 4; a++)
@@ -329,8 +317,7 @@ static void effects_of_agreement(struct bench *bench, size_t configurations,
     assert_int_equal(of->interactions[0].b, 1);
 }
 
-static void interaction(void **state) {
-    (void)state;
+TEST(interaction) {
     struct bench bench;
     struct spex_effects of;
     effects_of_agreement(&bench, 32, &of);
@@ -342,8 +329,7 @@ static void interaction(void **state) {
 
 /* Too few for a model. Sums of squares, as sevenths: 1168 in all; of the four cells of a and b
  * 1126, of which 48 are of a and 48 of b; noise the rest by 3 degrees of freedom. */
-static void interaction_without_a_model(void **state) {
-    (void)state;
+TEST(interaction_without_a_model) {
     struct bench bench;
     struct spex_effects of;
     effects_of_agreement(&bench, 7, &of);
@@ -354,8 +340,7 @@ static void interaction_without_a_model(void **state) {
 }
 
 /* A parameter that does not apply has no mean where it does not. */
-static void conditional(void **state) {
-    (void)state;
+TEST(conditional) {
     static const char xml[] =
         "<space name='s'><parameter name='on' type='boolean'/>"
         "<parameter name='size' type='integer' min='1' max='3' when='$on'/>"
@@ -376,8 +361,7 @@ static void conditional(void **state) {
     end(&bench);
 }
 
-static void bins(void **state) {
-    (void)state;
+TEST(bins) {
     static const char xml[] =
         "<space name='s'><parameter name='a' type='integer' min='1' max='100'/>"
         "<parameter name='b' type='integer' min='1' max='1024' factor='2' scale='log'/>"
@@ -427,8 +411,7 @@ static struct spex_sample sample_at(const void *user, size_t index) {
 
 /* Eleven trials each, of a coefficient of variation of 10 %: the error of a mean is 10 % /
  * sqrt(11). */
-static void changes(void **state) {
-    (void)state;
+TEST(changes) {
     struct spex_sample samples[30];
     for (size_t i = 0; i < COUNT_OF(samples); i++) {
         double mean = i % 2 ? 110 : 100;
@@ -450,8 +433,7 @@ static void changes(void **state) {
 }
 
 /* Zeros have no ratio; nothing repeated has no interval. */
-static void changes_without_ratio_or_error(void **state) {
-    (void)state;
+TEST(changes_without_ratio_or_error) {
     struct spex_sample samples[] = {{.trials = 4, .mean = 0, .squares = 0},
                                     {.trials = 4, .mean = 50, .squares = 3}};
     struct spex_accuracy accuracy;
@@ -466,26 +448,4 @@ static void changes_without_ratio_or_error(void **state) {
     assert_true(change.ratio && change.value == 2 && !change.known && !change.significant);
     change = spex_change_of_pairs(log(1.5), 0, 1, true);
     assert_true(!change.known && fabs(change.value - 1.5) < 1e-12);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing),
-        cmocka_unit_test(one_trial),
-        cmocka_unit_test(ties),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(front),
-        cmocka_unit_test(front_of_equals),
-        cmocka_unit_test(failures),
-        cmocka_unit_test(convergence),
-        cmocka_unit_test(intervals_of_means),
-        cmocka_unit_test(effects),
-        cmocka_unit_test(interaction),
-        cmocka_unit_test(interaction_without_a_model),
-        cmocka_unit_test(conditional),
-        cmocka_unit_test(bins),
-        cmocka_unit_test(changes),
-        cmocka_unit_test(changes_without_ratio_or_error),
-    };
-    return cmocka_run_group_tests_name("findings", tests, NULL, NULL);
 }

@@ -3,9 +3,6 @@
  * all with all, the path to the best by ranking the trials up to each, the heat map by its titles,
  * reasons by counting, bins by their places on the scale. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "explore/findings/heat_map.h"
 #include "picture_bench.h"
@@ -115,12 +112,11 @@ static void expect_front(const struct spex_study *study, size_t *seen) {
     }
 }
 
-static void fronts(void **state) {
+TEST(fronts) {
     static const char *const spaces[] = {TWO("maximise", "minimise"), TWO("minimise", "minimise"),
                                          TWO("minimise", "maximise")};
     uint64_t random = 1;
     size_t seen[SPEX_PARETO_SURE_FRONT + 1] = {0};
-    (void)state;
     for (size_t w = 0; w < WORLDS; w++) {
         struct spex_study study;
         size_t level, trials = 4 + random_below(&random, 40);
@@ -190,10 +186,9 @@ static void expect_path(const struct spex_study *study) {
     free(path);
 }
 
-static void paths_to_the_best(void **state) {
+TEST(paths_to_the_best) {
     static const size_t counts[] = {1, 2, 9, 128, 258, 330};
     uint64_t random = 2;
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
         struct spex_study study;
         size_t level;
@@ -209,9 +204,8 @@ static void paths_to_the_best(void **state) {
 
 /* ---- reasons ---- */
 
-static void reasons(void **state) {
+TEST(reasons) {
     uint64_t random = 3;
-    (void)state;
     for (size_t w = 0; w < WORLDS; w++) {
         struct spex_study study;
         struct spex_failure *of;
@@ -242,8 +236,7 @@ static void reasons(void **state) {
 /* ---- bins ---- */
 
 /* Values lie in the same bin if they lie in the same part of the scale; bins are their ranges. */
-static void bins_of_numbers(void **state) {
-    (void)state;
+TEST(bins_of_numbers) {
     for (size_t values = 1; values <= 60; values++) {
         char xml[256];
         snprintf(xml, sizeof(xml),
@@ -394,10 +387,9 @@ static void expect_heat_map(const struct spex_study *study) {
 }
 
 /* All axes of a space, of two parameters and more. */
-static void heat_maps(void **state) {
+TEST(heat_maps) {
     static const char *const names[] = {"a", "b", "c", "d", "e"};
     uint64_t random = 4;
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(shapes); s++)
         for (size_t parameters = 2; parameters <= 5; parameters++) {
             struct spex_study study = {.file = space_of_shape(shapes[s], parameters)};
@@ -419,13 +411,4 @@ static void heat_maps(void **state) {
                     }
             end(&study);
         }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fronts),    cmocka_unit_test(paths_to_the_best),
-        cmocka_unit_test(reasons),   cmocka_unit_test(bins_of_numbers),
-        cmocka_unit_test(heat_maps),
-    };
-    return cmocka_run_group_tests_name("findings_model", tests, NULL, NULL);
 }

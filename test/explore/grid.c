@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The grid's order and numbers, and what every built-in policy has to keep to. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "policies/explore/builtin.h"
 #include "spaces.h"
 
@@ -100,8 +97,7 @@ static void check_plan(const struct exploration *e) {
 }
 
 /* Each round has each configuration once, in an order of its own. */
-static void grid_order(void **state) {
-    (void)state;
+TEST(grid_order) {
     struct spex_space_file *file = space_of(three);
     struct exploration e;
     size_t orders[3][24], moved = 0, differ = 0;
@@ -130,8 +126,7 @@ static void grid_order(void **state) {
 }
 
 /* Only what stands for itself and is allowed; the seed decides on the order. */
-static void grid_allowed(void **state) {
-    (void)state;
+TEST(grid_allowed) {
     struct spex_space_file *file = space_of(three);
     struct spex_space space = file->space;
     size_t first[8][3], orders = 0;
@@ -163,8 +158,7 @@ static void grid_allowed(void **state) {
     spex_space_free(file);
 }
 
-static void grid_largest(void **state) {
-    (void)state;
+TEST(grid_largest) {
     struct spex_space_file *file =
         space_of("<space name='large'>"
                  "<parameter name='a' type='integer' min='1' max='65536'/>"
@@ -181,8 +175,7 @@ static void grid_largest(void **state) {
     spex_space_free(file);
 }
 
-static void grid_stops(void **state) {
-    (void)state;
+TEST(grid_stops) {
     static const struct {
         size_t levels[PARAMETERS_MAX]; /* threads: 1, 2, 5 */
         uint64_t threads, done;
@@ -209,8 +202,7 @@ static void grid_stops(void **state) {
     spex_space_free(file);
 }
 
-static void names(void **state) {
-    (void)state;
+TEST(names) {
     assert_string_equal(spex_builtin_policy("grid")->name, "grid");
     assert_non_null(spex_builtin_policy(SPEX_BUILTIN_DEFAULT));
     assert_null(spex_builtin_policy("gri"));
@@ -272,8 +264,7 @@ static void conforms(const struct spex_policy_ops *policy, const struct spex_spa
     end(&replayed);
 }
 
-static void every_policy(void **state) {
-    (void)state;
+TEST(every_policy) {
     assert_non_null(spex_builtin_policies[0]);
     for (size_t p = 0; spex_builtin_policies[p]; p++) {
         check_members(spex_builtin_policies[p]);
@@ -288,14 +279,13 @@ static void every_policy(void **state) {
 }
 
 /* From where it is, one level and then twice as many each time, while that is better. */
-static void climbing_doubles_its_steps(void **state) {
+TEST(climbing_doubles_its_steps) {
     enum { CONFIGURATIONS = 4 };
     struct spex_space_file *file =
         space_of("<space name='s'><parameter name='a' type='integer' min='1' max='500'/>"
                  "<objective probe='q:tpt' metric='throughput' goal='maximise'/></space>");
     size_t found[CONFIGURATIONS], count = 0;
     struct exploration e;
-    (void)state;
     begin(&e, spex_builtin_policy("climb"), &file->space);
     while (count < CONFIGURATIONS) {
         assert_int_equal(next(&e), 1);
@@ -310,17 +300,4 @@ static void climbing_doubles_its_steps(void **state) {
         assert_int_equal(found[c] - found[c - 1], 1 << (c - 1));
     end(&e);
     spex_space_free(file);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grid_order),
-        cmocka_unit_test(grid_allowed),
-        cmocka_unit_test(grid_largest),
-        cmocka_unit_test(grid_stops),
-        cmocka_unit_test(names),
-        cmocka_unit_test(every_policy),
-        cmocka_unit_test(climbing_doubles_its_steps),
-    };
-    return cmocka_run_group_tests_name("grid", tests, NULL, NULL);
 }

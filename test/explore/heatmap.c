@@ -59,8 +59,7 @@ static void expect_panel(const char *script, const size_t *rest) {
     }
 }
 
-static void a_panel_for_each_combination(void **state) {
-    (void)state;
+TEST(a_panel_for_each_combination) {
     struct spex_study study;
     begin(&study, four_parameters);
     add_all(&study);
@@ -96,8 +95,7 @@ static void a_panel_for_each_combination(void **state) {
 }
 
 /* Where no configuration of a place has a result, it is blank; one that failed is no result. */
-static void places_without_a_result(void **state) {
-    (void)state;
+TEST(places_without_a_result) {
     struct spex_study study;
     double values[6][3];
     begin(&study, "<space name='s'><parameter name='a' type='integer' values='1 2 4'/>"
@@ -122,8 +120,7 @@ static void places_without_a_result(void **state) {
 }
 
 /* 81 combinations: one panel, in each place the best of all over the other parameters. */
-static void too_many_panels(void **state) {
-    (void)state;
+TEST(too_many_panels) {
     struct spex_study study;
     double values[4][3];
     begin(&study, "<space name='s'><parameter name='t' type='integer' values='1 2'/>"
@@ -148,7 +145,7 @@ static void too_many_panels(void **state) {
     end(&study);
 }
 
-static void axes_of_a_heat_map(void **state) {
+TEST(axes_of_a_heat_map) {
     static const struct {
         const char *x, *y, *labels;
     } axes[] = {
@@ -160,7 +157,6 @@ static void axes_of_a_heat_map(void **state) {
         {"b", NULL, "set xlabel 'b'\n,set ylabel 'a'\n"},
         {"b", "t", "set xlabel 'b'\n,set ylabel 't'\n"},
     };
-    (void)state;
     struct spex_study study;
     begin(&study, "<space name='s'><parameter name='a' type='integer' values='1 2'/>"
                   "<parameter name='t' type='integer' values='1 2'/>"
@@ -182,8 +178,7 @@ static void axes_of_a_heat_map(void **state) {
 }
 
 /* A hundred values are grouped into 24 places at most, of which not all have a label. */
-static void many_values(void **state) {
-    (void)state;
+TEST(many_values) {
     struct spex_study study;
     begin(&study, "<space name='s'><parameter name='a' type='integer' min='1' max='100'/>"
                   "<parameter name='b' type='integer' min='1' max='2'/>" OBJECTIVE "</space>");
@@ -199,15 +194,4 @@ static void many_values(void **state) {
     expect_once(script, "set xrange [-0.5:23.5]");
     free(script);
     end(&study);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_panel_for_each_combination),
-        cmocka_unit_test(places_without_a_result),
-        cmocka_unit_test(too_many_panels),
-        cmocka_unit_test(axes_of_a_heat_map),
-        cmocka_unit_test(many_values),
-    };
-    return cmocka_run_group_tests_name("heatmap", tests, NULL, NULL);
 }

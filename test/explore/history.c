@@ -3,8 +3,6 @@
  * several trials at a time that were killed at any moment; and stores that tell of no such
  * order. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "explore/store/history.h"
@@ -103,8 +101,7 @@ static void check(const struct run *run) {
     spex_history_free(&history);
 }
 
-static void any_order(void **state) {
-    (void)state;
+TEST(any_order) {
     static struct run run;
     uint64_t random = 1;
     for (int i = 0; i < 20000; i++) {
@@ -114,8 +111,7 @@ static void any_order(void **state) {
     }
 }
 
-static void no_order(void **state) {
-    (void)state;
+TEST(no_order) {
     static const struct {
         const char *what;
         struct spex_trial trials[2];
@@ -142,8 +138,7 @@ static void no_order(void **state) {
     }
 }
 
-static void nothing(void **state) {
-    (void)state;
+TEST(nothing) {
     const struct spex_trials none = {NULL, 0};
     const struct spex_unfinished unfinished = {.asked = 1};
     struct spex_history history;
@@ -159,13 +154,4 @@ static void nothing(void **state) {
     assert_int_equal(spex_history_told(&history, 1), 0);
     assert_null(spex_history_trial(&history, 1));
     spex_history_free(&history);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_order),
-        cmocka_unit_test(no_order),
-        cmocka_unit_test(nothing),
-    };
-    return cmocka_run_group_tests_name("history", tests, NULL, NULL);
 }

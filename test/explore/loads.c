@@ -3,8 +3,6 @@
  * workers have begun; and that nothing of their files stays. */
 #include <errno.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 

@@ -7,8 +7,7 @@
 #include "measure_bench.h"
 
 /* Records each 10 ticks: the first opens the interval, and 10 follow in 100 ticks. */
-static void throughput(void **state) {
-    (void)state;
+TEST(throughput) {
     static const uint32_t types[] = {SPEX_CNT, SPEX_LAT, SPEX_TPT};
     for (size_t t = 0; t < COUNT_OF(types); t++) {
         struct bench bench;
@@ -23,8 +22,7 @@ static void throughput(void **state) {
     }
 }
 
-static void weights(void **state) {
-    (void)state;
+TEST(weights) {
     struct bench bench;
     begin(&bench, "throughput", SPEX_TPT, 0);
     add_one(&bench, record(0, SPEX_TPT, 1000, 3)); /* t0: not counted */
@@ -35,8 +33,7 @@ static void weights(void **state) {
     end(&bench);
 }
 
-static void weighted_times(void **state) {
-    (void)state;
+TEST(weighted_times) {
     struct bench bench;
     begin(&bench, "mean", SPEX_LAT, 0);
     add_one(&bench, record(0, SPEX_LAT, 1000, 9999));
@@ -47,8 +44,7 @@ static void weighted_times(void **state) {
 }
 
 /* 1 to 1000 ticks, once each; 100000 as t0, which must not show. */
-static void statistics(void **state) {
-    (void)state;
+TEST(statistics) {
     static const struct {
         const char *metric;
         double expected; /* ticks */
@@ -72,8 +68,7 @@ static void statistics(void **state) {
     }
 }
 
-static void others(void **state) {
-    (void)state;
+TEST(others) {
     struct bench bench;
     begin(&bench, "throughput", SPEX_LAT, 0.1);
     struct spex_record other = record(10, SPEX_LAT, 5, 700), kind = record(20, SPEX_CNT, 6, 0);
@@ -110,8 +105,7 @@ static void others(void **state) {
 }
 
 /* The threads of a run, in an order that puts each in another place of the table. */
-static void threads(void **state) {
-    (void)state;
+TEST(threads) {
     enum { THREADS = 100 };
     struct bench bench;
     begin(&bench, "throughput", SPEX_CNT, 0);
@@ -135,8 +129,7 @@ static void threads(void **state) {
 
 /* A record that is handed over after younger ones counts when it lies after t0, without turning
  * the time back; one from before t0 does not. */
-static void late(void **state) {
-    (void)state;
+TEST(late) {
     struct bench bench;
     begin(&bench, "throughput", SPEX_CNT, 0);
     add_one(&bench, record(1000, SPEX_CNT, 1, 0));
@@ -151,8 +144,7 @@ static void late(void **state) {
 }
 
 /* Silent: over a quarter of the time since t0, and over three times the longest silence before. */
-static void silence(void **state) {
-    (void)state;
+TEST(silence) {
     struct bench bench;
     begin(&bench, "throughput", SPEX_CNT, 0);
     assert_false(spex_measure_silent(bench.measure, 1000000));
@@ -178,8 +170,7 @@ static void silence(void **state) {
     end(&bench);
 }
 
-static void no_value(void **state) {
-    (void)state;
+TEST(no_value) {
     struct bench bench;
     begin(&bench, "mean", SPEX_SNAPSHOT, 0);
     assert_true(isnan(value_now(&bench)));
@@ -199,8 +190,7 @@ static void no_value(void **state) {
 }
 
 /* A clock that does not tell the time makes every rate and time infinite or no number. */
-static void not_finite(void **state) {
-    (void)state;
+TEST(not_finite) {
     static const struct {
         const char *metric;
         double rate;
@@ -220,8 +210,7 @@ static void not_finite(void **state) {
 }
 
 /* No probe is the objective's until the program has told its sites. */
-static void unknown_objective(void **state) {
-    (void)state;
+TEST(unknown_objective) {
     struct bench bench;
     begin(&bench, "mean", SPEX_LAT, 0);
     spex_measure_probe(bench.measure, 0, 0, 0);
@@ -234,8 +223,7 @@ static void unknown_objective(void **state) {
 }
 
 /* Criteria of several probes and fields; the first one's probe opens the interval for all. */
-static void criteria(void **state) {
-    (void)state;
+TEST(criteria) {
     static const struct spex_criterion all[] = {
         {.metric = "throughput"}, {.metric = "max", .field = 1}, {.metric = "min"},
         {.metric = "throughput"}, {.metric = "p99.9"},           {.metric = "mean", .field = 2},
@@ -274,8 +262,7 @@ static void criteria(void **state) {
 }
 
 /* An error is there, and that of throughputs and times is in their units. */
-static void errors(void **state) {
-    (void)state;
+TEST(errors) {
     static const char *const metrics[] = {"throughput", "mean", "p50"};
     for (size_t m = 0; m < COUNT_OF(metrics); m++) {
         struct bench bench;
@@ -300,8 +287,7 @@ static void errors(void **state) {
 }
 
 /* Values are looked at anew when there are some more records, and at the end. */
-static void now_and_then(void **state) {
-    (void)state;
+TEST(now_and_then) {
     struct bench bench;
     const struct spex_record *records;
     size_t used;
@@ -319,17 +305,4 @@ static void now_and_then(void **state) {
     assert_int_equal(used, 0);
     close_to(value(&bench), 6, 1e-12);
     end(&bench);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(criteria),     cmocka_unit_test(errors),
-        cmocka_unit_test(now_and_then), cmocka_unit_test(throughput),
-        cmocka_unit_test(weights),      cmocka_unit_test(weighted_times),
-        cmocka_unit_test(statistics),   cmocka_unit_test(others),
-        cmocka_unit_test(threads),      cmocka_unit_test(late),
-        cmocka_unit_test(silence),      cmocka_unit_test(no_value),
-        cmocka_unit_test(not_finite),   cmocka_unit_test(unknown_objective),
-    };
-    return cmocka_run_group_tests_name("measure", tests, NULL, NULL);
 }

@@ -3,11 +3,7 @@
  * of criteria, lists of trials, and what a child has used. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "measure/criterion.h"
 #include "measure/in_order.h"
@@ -21,12 +17,11 @@ enum { RECORDS = 5000, BATCH = 37 };
 
 /* Several rings, each in order and each behind by up to so much; what is taken is as if all had been
  * sorted at once. */
-static void records_are_in_order(void **state) {
+TEST(records_are_in_order) {
     struct spex_in_order waiting = {0};
     uint64_t random = 1, taken_to = 0, until = 0;
     size_t taken = 0, count;
     bool seen[RECORDS] = {false};
-    (void)state;
     for (size_t made = 0; made < RECORDS;) {
         struct spex_record records[BATCH];
         size_t batch = random_below(&random, BATCH + 1);
@@ -122,11 +117,10 @@ static int ask(const struct spex_space *space, bool waiting, int answer, size_t 
     return got;
 }
 
-static void plans_are_checked(void **state) {
+TEST(plans_are_checked) {
     static const char outside[] = "policy \"made\" planned what is not in the space";
     struct spex_space_file *file = space_of(space_text);
     const struct spex_space *space = &file->space;
-    (void)state;
     assert_int_equal(ask(space, false, 1, 2, 0, 0), 1);
     assert_int_equal(ask(space, false, 1, 0, 1, 0.1), 1);
     assert_int_equal(ask(space, false, 0, 9, 9, 0), 0);
@@ -156,7 +150,7 @@ static void plans_are_checked(void **state) {
     spex_space_free(file);
 }
 
-static void texts_of_criteria(void **state) {
+TEST(texts_of_criteria) {
     static const struct {
         struct spex_criterion criterion;
         const char *text, *identity, *label;
@@ -183,7 +177,6 @@ static void texts_of_criteria(void **state) {
          "max of q:llc"},
     };
     char text[128];
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         spex_criterion_text(&cases[c].criterion, text, sizeof(text));
         assert_string_equal(text, cases[c].text);
@@ -200,7 +193,7 @@ static void texts_of_criteria(void **state) {
 }
 
 /* Which types have which metrics. */
-static void metrics_of_types(void **state) {
+TEST(metrics_of_types) {
     static const struct {
         const char *metric;
         bool cnt, lat, snapshot;
@@ -213,7 +206,6 @@ static void metrics_of_types(void **state) {
         {"q50", false, false, false},      {"50", false, false, false},
         {"means", false, false, false},    {"", false, false, false},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         assert_int_equal(spex_criterion_fits(cases[c].metric, SPEX_CNT), cases[c].cnt);
         assert_int_equal(spex_criterion_fits(cases[c].metric, SPEX_LAT), cases[c].lat);
@@ -222,11 +214,10 @@ static void metrics_of_types(void **state) {
 }
 
 /* Lists grow by what is added, and own it. */
-static void trials_in_lists(void **state) {
+TEST(trials_in_lists) {
     struct spex_space_file *file = space_of(space_text);
     struct spex_trials trials = {NULL, 0};
     const struct spex_usage usage = {.known = true, .user_seconds = 2};
-    (void)state;
     for (size_t t = 0; t < 40; t++) {
         struct spex_trial trial;
         assert_int_equal(spex_trial_init(&trial, &file->space, (size_t[]){t % 3, t % 2}), 0);
@@ -279,9 +270,8 @@ static void use(void) {
     _exit(0);
 }
 
-static void a_child_has_used_what_it_did(void **state) {
+TEST(a_child_has_used_what_it_did) {
     struct spex_usage usage;
-    (void)state;
     pid_t child = fork();
     if (child == 0)
         use();
@@ -303,13 +293,4 @@ static void a_child_has_used_what_it_did(void **state) {
     spex_usage_reap(child, &usage);
     assert_false(usage.known || usage.io_known);
     assert_int_equal(usage.max_rss_bytes, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_are_in_order), cmocka_unit_test(plans_are_checked),
-        cmocka_unit_test(texts_of_criteria),    cmocka_unit_test(metrics_of_types),
-        cmocka_unit_test(trials_in_lists),      cmocka_unit_test(a_child_has_used_what_it_did),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

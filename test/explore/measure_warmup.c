@@ -8,8 +8,7 @@
 #include "measure_bench.h"
 
 /* The warm-up runs from the first record on; the first at or after its end is t0. */
-static void warmup(void **state) {
-    (void)state;
+TEST(warmup) {
     struct bench bench;
     begin(&bench, "mean", SPEX_LAT, 0.1);
     assert_false(spex_measure_started(bench.measure));
@@ -27,8 +26,7 @@ static void warmup(void **state) {
 }
 
 /* One batch that holds the warm-up, t0 and the first records used. */
-static void batch(void **state) {
-    (void)state;
+TEST(batch) {
     struct bench bench;
     struct spex_record records[5];
     for (uint64_t r = 0; r < COUNT_OF(records); r++)
@@ -41,8 +39,7 @@ static void batch(void **state) {
 }
 
 /* Before the warm-up is over a late record must not open the interval with an older t0. */
-static void late_in_warmup(void **state) {
-    (void)state;
+TEST(late_in_warmup) {
     struct bench bench;
     begin(&bench, "throughput", SPEX_CNT, 0.1);
     add_one(&bench, record(1000, SPEX_CNT, 1, 0));
@@ -90,8 +87,7 @@ static size_t make(struct bench *bench, size_t count, size_t from, size_t *used)
 }
 
 /* As soon as the first hundredth of the time that a run may take is over. */
-static void settled(void **state) {
-    (void)state;
+TEST(settled) {
     struct bench bench;
     size_t used;
     begin_auto(&bench, 60000);
@@ -104,8 +100,7 @@ static void settled(void **state) {
     end(&bench);
 }
 
-static void settles(void **state) {
-    (void)state;
+TEST(settles) {
     struct bench bench;
     size_t used;
     begin_auto(&bench, 1000000);
@@ -117,8 +112,7 @@ static void settles(void **state) {
 }
 
 /* More records than are kept: of those after the warm-up, the latest are used. */
-static void settles_late(void **state) {
-    (void)state;
+TEST(settles_late) {
     struct bench bench;
     size_t used;
     size_t from = SPEX_WARMUP_RECORDS * 3;
@@ -130,8 +124,7 @@ static void settles_late(void **state) {
 }
 
 /* A run that ends before that is measured from the best point on, and says so. */
-static void unsettled(void **state) {
-    (void)state;
+TEST(unsettled) {
     struct bench bench;
     size_t used;
     const struct spex_record *records;
@@ -149,8 +142,7 @@ static void unsettled(void **state) {
 }
 
 /* Too few to tell: all of them are used. */
-static void too_few(void **state) {
-    (void)state;
+TEST(too_few) {
     struct bench bench;
     size_t used;
     const struct spex_record *records;
@@ -168,8 +160,7 @@ static void too_few(void **state) {
 }
 
 /* After a fixed warm-up that was too short. */
-static void trend(void **state) {
-    (void)state;
+TEST(trend) {
     struct bench bench;
     begin(&bench, "mean", SPEX_LAT, 0.1);
     for (uint64_t r = 0; r < 2000; r++)
@@ -181,13 +172,4 @@ static void trend(void **state) {
         add_one(&bench, record(1000 + r, SPEX_LAT, 1, 100 + r % 7));
     assert_true(spex_measure_steady(bench.measure));
     end(&bench);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settled),   cmocka_unit_test(settles), cmocka_unit_test(settles_late),
-        cmocka_unit_test(unsettled), cmocka_unit_test(too_few), cmocka_unit_test(trend),
-        cmocka_unit_test(warmup),    cmocka_unit_test(batch),   cmocka_unit_test(late_in_warmup),
-    };
-    return cmocka_run_group_tests_name("measure_warmup", tests, NULL, NULL);
 }

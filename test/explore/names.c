@@ -2,7 +2,6 @@
 /* Names of configurations by their values, against a plain search: every choice of parameters in
  * several orders, with values that look like the names of others. */
 #include <errno.h>
-#include <string.h>
 
 #include "explore/compare/explain_name.h"
 #include "explore/space/space_parameter.h"
@@ -115,11 +114,10 @@ static void expect_named(const struct spex_study *study, const size_t *levels, c
         expect_ambiguous(study, levels, name, count, why.text);
 }
 
-static void values_name_configurations(void **state) {
+TEST(values_name_configurations) {
     struct spex_study study;
     char name[256];
     unsigned tried = 0;
-    (void)state;
     make_study(&study);
     const struct spex_parameter *parameters = study.file->space.parameters;
     size_t levels[PARAMETERS];
@@ -152,11 +150,10 @@ static void expect_refused(const struct spex_study *study, const char *name, int
         fail_msg("%s: %d: %s", name, found, why.text);
 }
 
-static void trials_and_extremes(void **state) {
+TEST(trials_and_extremes) {
     struct spex_study study;
     struct spex_error why = {""};
     char name[32], reason[128];
-    (void)state;
     make_study(&study);
     size_t group, failures = 0;
     for (size_t t = 0; t < study.trials.count; t++) {
@@ -191,12 +188,4 @@ static void trials_and_extremes(void **state) {
     expect_refused(&study, "best", -ENODATA, "no trial has a result");
     expect_refused(&study, "worst", -ENODATA, "no trial has a result");
     end(&study);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_name_configurations),
-        cmocka_unit_test(trials_and_extremes),
-    };
-    return cmocka_run_group_tests_name("names", tests, NULL, NULL);
 }

@@ -3,8 +3,6 @@
  * number of a JSON document, the last number; and what is said where there is none. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "explore/trial/output_figures.h"
 #include "measure/criterion.h"
@@ -62,8 +60,7 @@ static void expect_none(enum spex_criterion_source source, const char *metric, c
         fail_msg("%s in \"%s\": \"%s\", not \"%s\"", metric, output, error.text, reason);
 }
 
-static void lines(void **state) {
-    (void)state;
+TEST(lines) {
     static const char ops[] = "ops/sec: *([0-9.]+)";
     expect(SPEX_FROM_OUTPUT, ops, "ops/sec: 12.5\n", 12.5);
     expect(SPEX_FROM_OUTPUT, ops, "begin\nops/sec: 1\nops/sec: 2\nend", 2);
@@ -83,8 +80,7 @@ static void lines(void **state) {
 }
 
 /* Of a longer line the beginning is looked at, and the next line again. */
-static void long_lines(void **state) {
-    (void)state;
+TEST(long_lines) {
     size_t length = 3 * SPEX_OUTPUT_LINE_BYTES;
     char *output = malloc(length);
     struct spex_error error;
@@ -101,8 +97,7 @@ static void long_lines(void **state) {
     free(output);
 }
 
-static void documents(void **state) {
-    (void)state;
+TEST(documents) {
     expect(SPEX_FROM_JSON, "/results/1/ops", "{\"results\": [1, {\"ops\": 2.5}]}\n", 2.5);
     expect(SPEX_FROM_JSON, "/a~1b/~01/", "{\"a/b\": {\"~1\": {\"\": -3}}}", -3);
     expect(SPEX_FROM_JSON, "/0", "[7]", 7);
@@ -118,8 +113,7 @@ static void documents(void **state) {
     expect_none(SPEX_FROM_JSON, "/a", "{\"a\": null}", "was expected, not null");
 }
 
-static void long_documents(void **state) {
-    (void)state;
+TEST(long_documents) {
     struct spex_output_figures *figures = open_figures(SPEX_FROM_JSON, "/0");
     struct spex_measured measured = {.value = NAN};
     struct spex_error error = {""};
@@ -133,8 +127,7 @@ static void long_documents(void **state) {
     spex_output_figures_close(figures);
 }
 
-static void last_numbers(void **state) {
-    (void)state;
+TEST(last_numbers) {
     static const struct {
         const char *output;
         double number;
@@ -159,8 +152,7 @@ static void last_numbers(void **state) {
 }
 
 /* Of a long output the end is kept. */
-static void long_outputs(void **state) {
-    (void)state;
+TEST(long_outputs) {
     struct spex_output_end end = {.length = 0};
     double number = NAN;
     char text[3000];
@@ -173,13 +165,4 @@ static void long_outputs(void **state) {
     put(text + sizeof(text) - 3, " 6\n");
     spex_output_end_add(&end, text, sizeof(text));
     assert_true(spex_output_end_number(&end, &number) && number == 6);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines),        cmocka_unit_test(long_lines),
-        cmocka_unit_test(documents),    cmocka_unit_test(long_documents),
-        cmocka_unit_test(last_numbers), cmocka_unit_test(long_outputs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,6 @@
 #define SPEX_TEST_PICTURE_BENCH_H
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "explore/findings/study.h"
 #include "explore/picture/study_pictures.h"

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The observed program as a process: what it is given, and how its end is described. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 #include "explore/trial/program.h"
 #include "program_launch.h"
 #include "scratch.h"
 
-static void ends(void **state) {
-    (void)state;
+TEST(ends) {
     static const char *const cases[][2] = {
         {"exit 0", "exited with status 0"},
         {"exit 3", "exited with status 3"},
@@ -33,8 +30,7 @@ static void ends(void **state) {
 }
 
 /* What is stored and shown is UTF-8 whatever the program writes. */
-static void other_encodings(void **state) {
-    (void)state;
+TEST(other_encodings) {
     static const char *const cases[][2] = {
         {"printf 'gr\\303\\274n \\342\\202\\254 \\360\\237\\230\\200\\n'; exit 1",
          "exited with status 1: gr\xc3\xbcn \xe2\x82\xac \xf0\x9f\x98\x80"},
@@ -49,8 +45,7 @@ static void other_encodings(void **state) {
         expect_description(cases[c][0], cases[c][1]);
 }
 
-static void description_sizes(void **state) {
-    (void)state;
+TEST(description_sizes) {
     static const char whole[] = "exited with status 1: \xc3\xa9ight";
     struct spex_program program;
     launch(&program, "printf '\\303\\251ight\\n'; exit 1");
@@ -68,8 +63,7 @@ static void description_sizes(void **state) {
     end(&program);
 }
 
-static void running(void **state) {
-    (void)state;
+TEST(running) {
     struct spex_program program;
     char text[128];
     launch(&program, "echo ready; exec sleep 1000");
@@ -80,8 +74,7 @@ static void running(void **state) {
     end(&program);
 }
 
-static void did_not_start(void **state) {
-    (void)state;
+TEST(did_not_start) {
     static const struct {
         const char *program;
         int err;
@@ -112,8 +105,7 @@ static void did_not_start(void **state) {
     }
 }
 
-static void environment(void **state) {
-    (void)state;
+TEST(environment) {
     setenv("SPEX_PROBES", "inherited", 1);
     setenv("SPEX_OUT", "inherited", 1);
     setenv("SPEX_COLLECTORS", "2", 1);
@@ -131,8 +123,7 @@ static void environment(void **state) {
 }
 
 /* The program and what it starts stay where they are told to; we do not move. */
-static void processors(void **state) {
-    (void)state;
+TEST(processors) {
     static const char tell[] = "grep ^Cpus_allowed_list: /proc/self/status | cut -f 2";
     cpu_set_t ours, after;
     assert_int_equal(sched_getaffinity(0, sizeof(ours), &ours), 0);
@@ -150,8 +141,7 @@ static void processors(void **state) {
     assert_true(CPU_EQUAL(&ours, &after));
 }
 
-static void no_processors(void **state) {
-    (void)state;
+TEST(no_processors) {
     char *argv[] = {(char *)(uintptr_t) "true", NULL};
     struct spex_program program;
     struct spex_error why = {""};
@@ -165,8 +155,7 @@ static void no_processors(void **state) {
 }
 
 /* What makes no records knows its configuration alone. */
-static void environment_without_probes(void **state) {
-    (void)state;
+TEST(environment_without_probes) {
     setenv("SPEX_PROBES", "inherited", 1);
     setenv("SPEX_OUT", "inherited", 1);
     expect_description_as("echo \"$SPEX_CONFIG|${SPEX_PROBES-none}|${SPEX_OUT-none}\"",
@@ -176,8 +165,7 @@ static void environment_without_probes(void **state) {
     unsetenv("SPEX_OUT");
 }
 
-static void more_variables(void **state) {
-    (void)state;
+TEST(more_variables) {
     char *const variables[] = {(char *)(uintptr_t) "NEW=a = b",
                                (char *)(uintptr_t) "CHANGED=", (char *)(uintptr_t) "GONE",
                                (char *)(uintptr_t) "NEVER", NULL};
@@ -195,8 +183,7 @@ static void more_variables(void **state) {
 }
 
 /* Whichever descriptors we happen to have there meanwhile. */
-static void configuration_on_a_descriptor(void **state) {
-    (void)state;
+TEST(configuration_on_a_descriptor) {
     char script[64];
     scratch_text("configuration", "the text\n");
     for (int descriptor = 3; descriptor < 20; descriptor++) {
@@ -218,8 +205,7 @@ static void configuration_on_a_descriptor(void **state) {
 }
 
 /* Of it and of what it has waited for, also when it had to be made to end. */
-static void usage(void **state) {
-    (void)state;
+TEST(usage) {
     static const char *const ends[] = {"", "; kill -KILL $$", "; echo ready; exec sleep 1000"};
     for (size_t e = 0; e < COUNT_OF(ends); e++) {
         struct spex_program program;
@@ -247,13 +233,12 @@ static void usage(void **state) {
 }
 
 /* Of programs that end, that have to be ended, that close their output, and that do not start. */
-static void no_descriptor_is_left(void **state) {
+TEST(no_descriptor_is_left) {
     static const char *const scripts[] = {"exit 3", "echo here; sleep 1000; true",
                                           "exec >&- 2>&-; sleep 1000; true"};
     size_t descriptors = open_descriptors();
     struct spex_program program;
     struct spex_error why;
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(scripts); s++) {
         launch(&program, scripts[s]);
         assert_true(open_descriptors() > descriptors);
@@ -268,20 +253,5 @@ static void no_descriptor_is_left(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends),
-        cmocka_unit_test(other_encodings),
-        cmocka_unit_test(description_sizes),
-        cmocka_unit_test(running),
-        cmocka_unit_test(did_not_start),
-        cmocka_unit_test(environment),
-        cmocka_unit_test(environment_without_probes),
-        cmocka_unit_test(more_variables),
-        cmocka_unit_test(configuration_on_a_descriptor),
-        cmocka_unit_test(usage),
-        cmocka_unit_test(processors),
-        cmocka_unit_test(no_processors),
-        cmocka_unit_test(no_descriptor_is_left),
-    };
-    return cmocka_run_group_tests_name("program", tests, setup, scratch_leave);
+    return tests_run(setup, scratch_leave);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The observed program's descriptors, signals and output, and that nothing of it survives its
  * end. */
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <time.h>
 
 #include "explore/trial/leftovers.h"
@@ -55,8 +53,7 @@ static int inherited(void) {
     return count;
 }
 
-static void descriptors(void **state) {
-    (void)state;
+TEST(descriptors) {
     char expected[64];
     expect_description("readlink /proc/self/fd/0; exit 1", "exited with status 1: /dev/null");
     expect_description("read line; exit $?", "exited with status 1");
@@ -66,10 +63,9 @@ static void descriptors(void **state) {
 }
 
 /* Who has no standard streams starts programs that have them. */
-static void descriptors_of_nobody(void **state) {
+TEST(descriptors_of_nobody) {
     int kept[3];
     size_t descriptors = open_descriptors();
-    (void)state;
     for (unsigned without = 1; without < 8; without++) {
         struct spex_program program;
         char text[256];
@@ -93,8 +89,7 @@ static void descriptors_of_nobody(void **state) {
     assert_int_equal(open_descriptors(), descriptors);
 }
 
-static void signals(void **state) {
-    (void)state;
+TEST(signals) {
     sigset_t all, old;
     sigfillset(&all);
     signal(SIGUSR1, SIG_IGN);
@@ -107,8 +102,7 @@ static void signals(void **state) {
     signal(SIGPIPE, SIG_DFL);
 }
 
-static void process_group(void **state) {
-    (void)state;
+TEST(process_group) {
     struct spex_program program;
     launch(&program, "echo ready; exec sleep 1000");
     wait_for(&program, "ready\n");
@@ -118,8 +112,7 @@ static void process_group(void **state) {
 }
 
 /* A program that writes without end does not hold us, and its last line is still there. */
-static void flood(void **state) {
-    (void)state;
+TEST(flood) {
     struct spex_program program;
     launch(&program, "yes flood & wait");
     wait_for(&program, "flood\n");
@@ -137,8 +130,7 @@ static void flood(void **state) {
 }
 
 /* A line longer than what is kept: its end. */
-static void long_line(void **state) {
-    (void)state;
+TEST(long_line) {
     struct spex_program program;
     char text[SPEX_OUTPUT_TAIL_BYTES * 2];
     launch(&program, "printf '%5000s' tail | tr ' ' x; exit 1");
@@ -149,8 +141,7 @@ static void long_line(void **state) {
     end(&program);
 }
 
-static void ends_when_asked(void **state) {
-    (void)state;
+TEST(ends_when_asked) {
     struct spex_program program;
     launch(&program, "trap 'echo bye > ended; exit 0' TERM; echo ready; while :; do read x < fifo; "
                      "done");
@@ -163,8 +154,7 @@ static void ends_when_asked(void **state) {
 }
 
 /* On its way to the end it fills the pipe: somebody has to read on. */
-static void talks_while_ending(void **state) {
-    (void)state;
+TEST(talks_while_ending) {
     struct spex_program program;
     launch(&program, "trap 'head -c 300000 /dev/zero; echo bye > talked; exit 0' TERM; echo ready;"
                      "while :; do read x < fifo; done");
@@ -173,8 +163,7 @@ static void talks_while_ending(void **state) {
     assert_int_equal(access("talked", F_OK), 0);
 }
 
-static void ignores_asking(void **state) {
-    (void)state;
+TEST(ignores_asking) {
     struct spex_program program;
     launch(&program, "trap 'echo never' TERM; echo ready; while :; do read x < fifo; done");
     wait_for(&program, "ready\n");
@@ -188,8 +177,7 @@ static void ignores_asking(void **state) {
     expect_all_gone(output, pid);
 }
 
-static void cannot_be_ended(void **state) {
-    (void)state;
+TEST(cannot_be_ended) {
     struct spex_program program;
     struct spex_error why = {""};
     char expected[64];
@@ -215,8 +203,7 @@ static void cannot_be_ended(void **state) {
 }
 
 /* Whether it ended by itself or was ended, what it left in the background goes too. */
-static void background(void **state) {
-    (void)state;
+TEST(background) {
     static const char *const scripts[] = {
         "trap '' TERM; sleep 1000 & (sleep 1000 & exec sleep 1000) & echo ready; trap - TERM; wait",
         "trap '' TERM; sleep 1000 & echo ready; exit 0",
@@ -256,9 +243,8 @@ static pid_t sleep_with(const char *variable) {
 }
 
 /* Children are reaped; who has another value, or a longer one, is left. */
-static void what_has_the_variable_is_killed(void **state) {
+TEST(what_has_the_variable_is_killed) {
     char variable[64], longer[96];
-    (void)state;
     snprintf(variable, sizeof(variable), "SPEX_TEST_LEFT=%d", (int)getpid());
     snprintf(longer, sizeof(longer), "%s1", variable);
     pid_t one = sleep_with(variable), another = sleep_with(longer), third = sleep_with(variable);
@@ -274,9 +260,8 @@ static void what_has_the_variable_is_killed(void **state) {
 #define EXECUTES_ITSELF "executes itself"
 
 /* While it executes a program, a process's environment reads as nothing. */
-static void who_executes_programs_is_killed(void **state) {
+TEST(who_executes_programs_is_killed) {
     char variable[64];
-    (void)state;
     snprintf(variable, sizeof(variable), "SPEX_TEST_EXECUTES=%d", (int)getpid());
     for (int round = 0; round < 100; round++) {
         pid_t pid = start_with(variable, "/proc/self/exe", EXECUTES_ITSELF);
@@ -291,20 +276,5 @@ static void who_executes_programs_is_killed(void **state) {
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], EXECUTES_ITSELF) == 0)
         return execv("/proc/self/exe", argv);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(descriptors),
-        cmocka_unit_test(descriptors_of_nobody),
-        cmocka_unit_test(signals),
-        cmocka_unit_test(process_group),
-        cmocka_unit_test(flood),
-        cmocka_unit_test(long_line),
-        cmocka_unit_test(ends_when_asked),
-        cmocka_unit_test(talks_while_ending),
-        cmocka_unit_test(ignores_asking),
-        cmocka_unit_test(cannot_be_ended),
-        cmocka_unit_test(background),
-        cmocka_unit_test(what_has_the_variable_is_killed),
-        cmocka_unit_test(who_executes_programs_is_killed),
-    };
-    return cmocka_run_group_tests_name("program_end", tests, setup, scratch_leave);
+    return tests_run(setup, scratch_leave);
 }

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/wait.h>
 
 #include "explore/trial/program.h"

@@ -2,7 +2,6 @@
 /* Whether what is said of the best of some configurations is true as often as it says, in made-up
  * worlds with fixed seeds; and what is said of worlds that leave no doubt. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "../check.h"
 #include "base/student.h"
@@ -129,9 +128,8 @@ static void expect_honest(struct world *world, uint64_t seed, double least) {
     assert_true(coverage.regret <= coverage.luckiest + 0.007);
 }
 
-static void what_is_said_holds(void **state) {
+TEST(what_is_said_holds) {
     static struct world world;
-    (void)state;
     world = (struct world){.count = 30,
                            .trials_max = 8,
                            .deviation = 0.15,
@@ -153,10 +151,9 @@ static void what_is_said_holds(void **state) {
 /* One in ten has a coefficient of variation above 27 %, and some above 100 %, of which a mean of
  * two trials and its logarithm say little: less is reached than promised, but what is recommended
  * is much better than the luckiest. */
-static void wild_noise_is_told_less_well(void **state) {
+TEST(wild_noise_is_told_less_well) {
     static struct world world;
     struct coverage coverage;
-    (void)state;
     world = (struct world){.count = 30,
                            .trials_max = 8,
                            .deviation = 0.15,
@@ -172,9 +169,8 @@ static void wild_noise_is_told_less_well(void **state) {
     assert_true(coverage.regret < coverage.luckiest / 2);
 }
 
-static void all_alike_are_all_tied(void **state) {
+TEST(all_alike_are_all_tied) {
     static struct world world;
-    (void)state;
     world = (struct world){
         .count = 20, .trials_max = 4, .deviation = 0, .variation = 0.1, .maximise = true};
     struct coverage coverage = measure(&world, 7);
@@ -183,9 +179,8 @@ static void all_alike_are_all_tied(void **state) {
 }
 
 /* Of few that are alike, each tells little of their common mean. */
-static void few_that_are_alike(void **state) {
+TEST(few_that_are_alike) {
     static struct world world;
-    (void)state;
     for (size_t count = 2; count <= 4; count++) {
         world = (struct world){
             .count = count, .trials_max = 4, .deviation = 0, .variation = 0.2, .maximise = true};
@@ -194,11 +189,10 @@ static void few_that_are_alike(void **state) {
     }
 }
 
-static void a_clear_best_is_alone(void **state) {
+TEST(a_clear_best_is_alone) {
     struct spex_ranking_input inputs[5];
     struct spex_ranking rankings[5];
     size_t best;
-    (void)state;
     for (size_t i = 0; i < 5; i++) {
         inputs[i] = (struct spex_ranking_input){6, 100.0 + 50 * (double)i, 6, NAN};
     }
@@ -214,11 +208,10 @@ static void a_clear_best_is_alone(void **state) {
 }
 
 /* A lucky single trial does not come before what is known. */
-static void luck_is_not_recommended(void **state) {
+TEST(luck_is_not_recommended) {
     struct spex_ranking_input inputs[12];
     struct spex_ranking rankings[12];
     size_t best;
-    (void)state;
     for (size_t i = 0; i < 10; i++)
         inputs[i] = (struct spex_ranking_input){4, 70.0 + (double)i, 3 * 100, NAN};
     inputs[10] = (struct spex_ranking_input){12, 100, 11 * 100, NAN};
@@ -232,9 +225,8 @@ static void luck_is_not_recommended(void **state) {
 /* Runs that believe to be off by a fifth, of a program whose trials vary by a hundredth: the
  * best is not taken for luck. Among others of which runs say the truth, of one trial each or of
  * several. */
-static void what_runs_say_is_held_against_trials(void **state) {
+TEST(what_runs_say_is_held_against_trials) {
     enum { COUNT = 60, WRONG = 30 };
-    (void)state;
     for (uint64_t trials = 1; trials <= 3; trials++) {
         struct spex_ranking_input inputs[COUNT] = {{0}};
         struct spex_ranking rankings[COUNT];
@@ -256,10 +248,9 @@ static void what_runs_say_is_held_against_trials(void **state) {
 }
 
 /* Where they are right, trials that happen to be alike are not believed more. */
-static void what_runs_say_truly_counts(void **state) {
+TEST(what_runs_say_truly_counts) {
     enum { COUNT = 40 };
     unsigned held = 0, said = 0;
-    (void)state;
     for (uint64_t world = 1; world <= 100; world++) {
         struct spex_ranking_input inputs[COUNT] = {{0}};
         struct spex_ranking rankings[COUNT];
@@ -280,12 +271,11 @@ static void what_runs_say_truly_counts(void **state) {
 }
 
 /* Whatever the unit, also where values are below 0, which have no logarithms. */
-static void intervals_have_the_unit_of_their_values(void **state) {
+TEST(intervals_have_the_unit_of_their_values) {
     static const double units[] = {1e-6, 1e3, 1e9};
     enum { COUNT = 8 };
     struct spex_ranking one[COUNT], other[COUNT];
     size_t best, same;
-    (void)state;
     for (size_t u = 0; u < COUNT_OF(units); u++) {
         struct spex_ranking_input inputs[COUNT] = {{0}}, scaled[COUNT] = {{0}};
         uint64_t random = 3;
@@ -310,10 +300,9 @@ static void intervals_have_the_unit_of_their_values(void **state) {
 }
 
 /* Where none of the values is, though one is 0, which has no logarithm. */
-static void what_is_never_negative_is_told_so(void **state) {
+TEST(what_is_never_negative_is_told_so) {
     enum { COUNT = 4 };
     static const double values[COUNT][2] = {{0, 0}, {0.1, 0.4}, {1, 2}, {40, 50}};
-    (void)state;
     for (int negative = 0; negative < 2; negative++) {
         struct spex_ranking_input inputs[COUNT] = {{0}};
         struct spex_ranking rankings[COUNT];
@@ -335,11 +324,10 @@ static void what_is_never_negative_is_told_so(void **state) {
 
 /* Two repeats that gave the same: what was measured once is known as well, and nothing is doubted, not
  * even one that is far from all others. One that differs ends that. */
-static void what_is_exact_has_no_interval(void **state) {
+TEST(what_is_exact_has_no_interval) {
     struct spex_ranking_input inputs[8] = {{.trials = 0}};
     struct spex_ranking rankings[8];
     size_t best;
-    (void)state;
     for (size_t c = 1; c < 8; c++)
         inputs[c] = (struct spex_ranking_input){1, 1000 + 100 * (double)c, 0, NAN};
     inputs[5].mean = 244.277;
@@ -364,11 +352,10 @@ static void what_is_exact_has_no_interval(void **state) {
     assert_false(rankings[5].exact);
 }
 
-static void little_and_strange(void **state) {
+TEST(little_and_strange) {
     struct spex_ranking_input inputs[3] = {{0}, {1, -5, 0, 0.5}, {0}};
     struct spex_ranking rankings[3];
     size_t best;
-    (void)state;
     assert_int_equal(spex_ranking_of(inputs, 0, true, rankings, &best), 0);
     assert_true(best == SPEX_RANKING_NONE);
     assert_int_equal(spex_ranking_of(inputs, 3, true, rankings, &best), 0);
@@ -383,34 +370,14 @@ static void little_and_strange(void **state) {
 }
 
 /* Tables of Student's distribution. */
-static void quantiles(void **state) {
+TEST(quantiles) {
     static const struct {
         double probability, freedom, quantile;
     } known[] = {{0.05, 1, 12.7062}, {0.05, 2, 4.3027},  {0.05, 5, 2.5706},  {0.05, 30, 2.0423},
                  {0.5, 3, 0.7649},   {0.01, 10, 3.1693}, {0.001, 4, 8.6103}, {0.05, 1e6, 1.95997}};
-    (void)state;
     for (size_t k = 0; k < COUNT_OF(known); k++) {
         double found = spex_student_two_sided(known[k].probability, known[k].freedom);
         if (fabs(found / known[k].quantile - 1) > 1e-3)
             fail_msg("%g instead of %g", found, known[k].quantile);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_said_holds),
-        cmocka_unit_test(wild_noise_is_told_less_well),
-        cmocka_unit_test(all_alike_are_all_tied),
-        cmocka_unit_test(few_that_are_alike),
-        cmocka_unit_test(a_clear_best_is_alone),
-        cmocka_unit_test(luck_is_not_recommended),
-        cmocka_unit_test(what_runs_say_is_held_against_trials),
-        cmocka_unit_test(what_runs_say_truly_counts),
-        cmocka_unit_test(intervals_have_the_unit_of_their_values),
-        cmocka_unit_test(what_is_never_negative_is_told_so),
-        cmocka_unit_test(what_is_exact_has_no_interval),
-        cmocka_unit_test(little_and_strange),
-        cmocka_unit_test(quantiles),
-    };
-    return cmocka_run_group_tests_name("ranking", tests, NULL, NULL);
 }

@@ -2,8 +2,6 @@
 /* The command's end of the stream: the order of records, what is held back, connections and their
  * ends. */
 #include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 
 #include <spex/kernel.h>
 
@@ -14,8 +12,7 @@
 #include "scratch.h"
 #include "wire/command_socket.h"
 
-static void order(void **state) {
-    (void)state;
+TEST(order) {
     struct stream stream;
     open_stream(&stream);
     EXPECT_NONE(&stream, false);
@@ -44,11 +41,10 @@ static void order(void **state) {
 }
 
 /* As they lie in rings: of a CPU, and in the shared ring, where each has a CPU. */
-static void packed_records(void **state) {
+TEST(packed_records) {
     struct packed_frame frame = packed_frame(), shared = frame;
     struct stream stream;
     size_t count;
-    (void)state;
     open_stream(&stream);
     send_kind(&stream, SPEX_STREAM_HELLO);
     send_packed_site(&stream, SPEX_LAT, 1);
@@ -80,8 +76,7 @@ static void packed_records(void **state) {
     close_stream(&stream);
 }
 
-static void end(void **state) {
-    (void)state;
+TEST(end) {
     struct stream stream;
     open_stream(&stream);
     send_kind(&stream, SPEX_STREAM_HELLO);
@@ -98,8 +93,7 @@ static void end(void **state) {
     close_stream(&stream);
 }
 
-static void end_of_file(void **state) {
-    (void)state;
+TEST(end_of_file) {
     struct stream stream;
     open_stream(&stream);
     send_kind(&stream, SPEX_STREAM_HELLO);
@@ -118,8 +112,7 @@ static void end_of_file(void **state) {
 }
 
 /* Thousands of records from two collectors, in frames of random sizes. */
-static void many(void **state) {
-    (void)state;
+TEST(many) {
     enum { TOTAL = 20000 };
     struct stream stream;
     uint64_t random = 1, next[2] = {0, 1}, expected = 0;
@@ -143,8 +136,7 @@ static void many(void **state) {
     close_stream(&stream);
 }
 
-static void sites(void **state) {
-    (void)state;
+TEST(sites) {
     struct stream stream;
     struct spex_stream_site sent[2] = {{.index = 1, .probe_id = 7, .probe_type = SPEX_LAT},
                                        {.index = 2, .probe_id = 8, .probe_type = SPEX_TPT}};
@@ -167,14 +159,13 @@ static void sites(void **state) {
     close_stream(&stream);
 }
 
-static void sites_with_providers(void **state) {
+TEST(sites_with_providers) {
     struct stream stream;
     struct spex_stream_site sent[2] = {
         {.index = 1, .probe_id = 7, .probe_type = SPEX_LAT, .name = "send", .provider = "liba"},
         {.index = 2, .probe_id = 65535, .probe_type = SPEX_LAT, .provider = "libb", .declared = 8}};
     size_t count;
     char list[100];
-    (void)state;
     open_stream(&stream);
     send_kind(&stream, SPEX_STREAM_HELLO);
     send_frame(&stream, header(SPEX_STREAM_SITES, 2), sent, sizeof(sent));
@@ -188,7 +179,7 @@ static void sites_with_providers(void **state) {
 }
 
 /* Each once, by id and type, however they came; a list that is too long is cut. */
-static void probes_are_listed_in_their_order(void **state) {
+TEST(probes_are_listed_in_their_order) {
     struct stream stream;
     struct spex_stream_site sent[] = {
         {.index = 1, .probe_id = 9, .probe_type = SPEX_CNT, .name = "last", .provider = "lib"},
@@ -198,7 +189,6 @@ static void probes_are_listed_in_their_order(void **state) {
         {.index = 5, .probe_type = 1, .name = "none", .provider = "lib"}};
     const char *const whole = "none:cnt, b:cnt, b:lat, last:cnt";
     char list[100];
-    (void)state;
     open_stream(&stream);
     spex_receiver_list_probes(stream.receiver, list, sizeof(list));
     assert_string_equal(list, "none");
@@ -216,8 +206,7 @@ static void probes_are_listed_in_their_order(void **state) {
     close_stream(&stream);
 }
 
-static void lost(void **state) {
-    (void)state;
+TEST(lost) {
     struct stream stream;
     struct spex_stream_header head = header(SPEX_STREAM_PASS, 0);
     open_stream(&stream);
@@ -231,12 +220,11 @@ static void lost(void **state) {
     close_stream(&stream);
 }
 
-static void contexts_are_told(void **state) {
+TEST(contexts_are_told) {
     static const struct spex_stream_context contexts[] = {
         {.number = 2, .parent = 1, .kernel = 7}, {.number = 5, .parent = 2, .kernel = 65535}};
     struct spex_context_node node;
     struct stream stream;
-    (void)state;
     open_stream(&stream);
     send_kind(&stream, SPEX_STREAM_HELLO);
     assert_false(spex_receiver_context(stream.receiver, 2, &node));
@@ -252,8 +240,7 @@ static void contexts_are_told(void **state) {
     close_stream(&stream);
 }
 
-static void second_program(void **state) {
-    (void)state;
+TEST(second_program) {
     struct stream stream;
     open_stream(&stream);
     close_stream(&stream);
@@ -271,8 +258,7 @@ static void second_program(void **state) {
 }
 
 /* A program that cannot reach the path sends a descriptor, and a hostile one anything. */
-static void handed_over(void **state) {
-    (void)state;
+TEST(handed_over) {
     struct stream stream = {.program = -1};
     struct spex_error why = {""};
     assert_int_equal(spex_receiver_open(PATH, &stream.receiver, &why), 0);
@@ -296,8 +282,7 @@ static void handed_over(void **state) {
 }
 
 /* A frame that has waited for over a second says that we were held up. */
-static void late(void **state) {
-    (void)state;
+TEST(late) {
     struct stream stream;
     open_stream(&stream);
     send_kind(&stream, SPEX_STREAM_HELLO);
@@ -311,8 +296,7 @@ static void late(void **state) {
     close_stream(&stream);
 }
 
-static void nobody(void **state) {
-    (void)state;
+TEST(nobody) {
     struct spex_receiver *receiver;
     struct spex_error why = {""};
     size_t count = 1;
@@ -327,9 +311,8 @@ static void nobody(void **state) {
 }
 
 /* What is taken at once is bounded; that there may be more is told, until nothing is left. */
-static void much_at_once(void **state) {
+TEST(much_at_once) {
     enum { FRAMES_AT_ONCE = 256, FRAMES = FRAMES_AT_ONCE + 4 };
-    (void)state;
     struct stream stream;
     struct spex_error why = {""};
     int room = 1 << 22, sent = 0;
@@ -351,8 +334,7 @@ static void much_at_once(void **state) {
 }
 
 /* Whoever starts us may have closed the standard input, whose number the socket gets. */
-static void without_standard_input(void **state) {
-    (void)state;
+TEST(without_standard_input) {
     struct spex_receiver *receiver;
     struct spex_error why = {""};
     int fds[SPEX_RECEIVER_FDS], kept = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
@@ -369,8 +351,7 @@ static void without_standard_input(void **state) {
     assert_int_equal(fds[0], STDIN_FILENO);
 }
 
-static void bad_paths(void **state) {
-    (void)state;
+TEST(bad_paths) {
     struct spex_receiver *receiver = (void *)1;
     struct spex_error why = {""};
     char path[200];
@@ -387,24 +368,5 @@ static void bad_paths(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order),
-        cmocka_unit_test(packed_records),
-        cmocka_unit_test(end),
-        cmocka_unit_test(end_of_file),
-        cmocka_unit_test(many),
-        cmocka_unit_test(sites),
-        cmocka_unit_test(sites_with_providers),
-        cmocka_unit_test(probes_are_listed_in_their_order),
-        cmocka_unit_test(lost),
-        cmocka_unit_test(contexts_are_told),
-        cmocka_unit_test(second_program),
-        cmocka_unit_test(handed_over),
-        cmocka_unit_test(late),
-        cmocka_unit_test(nobody),
-        cmocka_unit_test(much_at_once),
-        cmocka_unit_test(without_standard_input),
-        cmocka_unit_test(bad_paths),
-    };
-    return cmocka_run_group_tests_name("receiver", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -2,7 +2,6 @@
 /* Damaged frames, records and contexts: nothing that a program sends does more than end its
  * trial. */
 #include <errno.h>
-#include <string.h>
 
 #include <spex/kernel.h>
 
@@ -94,8 +93,7 @@ static const struct damage damages[] = {
      sizeof(struct spex_record), "malformed record"},
 };
 
-static void damaged_frames(void **state) {
-    (void)state;
+TEST(damaged_frames) {
     static const char zeroes[4096];
     for (size_t d = 0; d < COUNT_OF(damages); d++) {
         struct stream stream;
@@ -108,8 +106,7 @@ static void damaged_frames(void **state) {
     }
 }
 
-static void short_frames(void **state) {
-    (void)state;
+TEST(short_frames) {
     struct spex_stream_header head = header(SPEX_STREAM_HELLO, 0);
     for (size_t length = 1; length < sizeof(head); length++) {
         struct stream stream;
@@ -121,8 +118,7 @@ static void short_frames(void **state) {
 }
 
 /* An empty packet cannot be told from a closed connection. */
-static void empty_packet(void **state) {
-    (void)state;
+TEST(empty_packet) {
     struct stream stream;
     open_stream(&stream);
     send_bytes(&stream, "", 0);
@@ -133,8 +129,7 @@ static void empty_packet(void **state) {
 }
 
 /* The largest frame is taken whole, one record more is not taken at all. */
-static void frame_sizes(void **state) {
-    (void)state;
+TEST(frame_sizes) {
     enum { MOST = SPEX_STREAM_ENTRIES_MAX(struct spex_record) };
     static struct {
         struct spex_stream_header head;
@@ -158,8 +153,7 @@ static void frame_sizes(void **state) {
     close_stream(&stream);
 }
 
-static void damaged_records(void **state) {
-    (void)state;
+TEST(damaged_records) {
     static const struct {
         const char *what;
         struct spex_record record;
@@ -221,8 +215,7 @@ static void packed_damage(struct packed_frame *frame, unsigned number) {
     }
 }
 
-static void damaged_packed_records(void **state) {
-    (void)state;
+TEST(damaged_packed_records) {
     for (unsigned number = 0; number < 7; number++) {
         struct packed_frame frame = packed_frame();
         struct spex_error why = {""};
@@ -240,7 +233,7 @@ static void damaged_packed_records(void **state) {
 }
 
 /* Sites that cannot be: their records are not taken for anything. */
-static void records_of_impossible_sites(void **state) {
+TEST(records_of_impossible_sites) {
     static const struct spex_stream_site sites[] = {
         {.index = PACKED_SITE, .probe_type = SPEX_LAT, .values = SPEX_MAX_FIELDS + 1},
         {.index = PACKED_SITE, .probe_type = SPEX_LAT, .values = UINT32_MAX},
@@ -249,7 +242,6 @@ static void records_of_impossible_sites(void **state) {
         {.index = PACKED_SITE + SPEX_MAX_SITES, .probe_type = SPEX_LAT, .values = 1},
         {.index = UINT32_MAX, .probe_type = SPEX_LAT, .values = 1},
     };
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(sites); s++) {
         struct packed_frame frame = packed_frame();
         struct spex_error why = {""};
@@ -265,7 +257,7 @@ static void records_of_impossible_sites(void **state) {
 }
 
 /* What stands before packed records. */
-static void damaged_packed_frames(void **state) {
+TEST(damaged_packed_frames) {
     static const struct {
         const char *what;
         uint32_t count;
@@ -289,7 +281,6 @@ static void damaged_packed_frames(void **state) {
         {"half a record", 1, {.probe_type = SPEX_LAT, .words = 3}, 12},
         {"a record too few", 2, {.probe_type = SPEX_LAT, .words = 3}, 24},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct packed_frame frame = {.head = header(SPEX_STREAM_PACKED, cases[c].count),
                                      .packed = cases[c].packed};
@@ -313,14 +304,13 @@ static void damaged_packed_frames(void **state) {
 }
 
 /* Also such as would make a circle of the tree. */
-static void malformed_contexts(void **state) {
+TEST(malformed_contexts) {
     static const struct spex_stream_context contexts[] = {
         {.number = 0, .parent = 1},          {.number = 1, .parent = 1},
         {.number = 2, .parent = 2},          {.number = 2, .parent = 3},
         {.number = 2, .parent = 0},          {.number = SPEX_CONTEXTS_MAX + 1, .parent = 1},
         {.number = UINT32_MAX, .parent = 1}, {.number = 2, .parent = 1, .kernel = 65536},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(contexts); c++) {
         struct stream stream;
         open_stream(&stream);
@@ -331,8 +321,7 @@ static void malformed_contexts(void **state) {
     }
 }
 
-static void too_many_sites(void **state) {
-    (void)state;
+TEST(too_many_sites) {
     enum { MOST = SPEX_STREAM_ENTRIES_MAX(struct spex_stream_site) };
     static struct spex_stream_site all[MOST];
     struct stream stream;
@@ -355,11 +344,10 @@ static void too_many_sites(void **state) {
 }
 
 /* As of a program that never tells up to when its records are complete. */
-static void records_that_wait_are_limited(void **state) {
+TEST(records_that_wait_are_limited) {
     const struct spex_record records[3] = {{.timestamp = 1}, {.timestamp = 2}, {.timestamp = 3}};
     struct spex_in_order waiting = {.most = 4};
     size_t count;
-    (void)state;
     assert_int_equal(spex_in_order_add(&waiting, records, 3), 0);
     assert_int_equal(spex_in_order_add(&waiting, records, 2), -E2BIG);
     assert_int_equal(spex_in_order_add(&waiting, records, 1), 0);
@@ -371,13 +359,5 @@ static void records_that_wait_are_limited(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(damaged_frames),         cmocka_unit_test(short_frames),
-        cmocka_unit_test(empty_packet),           cmocka_unit_test(frame_sizes),
-        cmocka_unit_test(damaged_records),        cmocka_unit_test(too_many_sites),
-        cmocka_unit_test(malformed_contexts),     cmocka_unit_test(records_that_wait_are_limited),
-        cmocka_unit_test(damaged_packed_records), cmocka_unit_test(records_of_impossible_sites),
-        cmocka_unit_test(damaged_packed_frames),
-    };
-    return cmocka_run_group_tests_name("receiver_damage", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -4,8 +4,6 @@
 #define SPEX_TEST_RECEIVER_STREAM_H
 
 #include <errno.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 

@@ -3,8 +3,6 @@
  * what goes wrong. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <spex/explore.h>
 
@@ -19,8 +17,7 @@ static bool contains(const char *text, const char *part) {
     return strstr(text, part) != NULL;
 }
 
-static void text_report(void **state) {
-    (void)state;
+TEST(text_report) {
     make_whole("trials.db", one, 2);
     struct spex_report_options options = report_of("trials.db");
     char *text = written(&options, &options.text);
@@ -41,8 +38,7 @@ static void text_report(void **state) {
 }
 
 /* RFC 4180: quotes. */
-static void csv(void **state) {
-    (void)state;
+TEST(csv) {
     make_whole("trials.db", two, 2);
     struct spex_report_options options = report_of("trials.db");
     char *text = written(&options, &options.csv);
@@ -59,8 +55,7 @@ static void csv(void **state) {
 }
 
 /* A page takes what is not its own as text. */
-static void page(void **state) {
-    (void)state;
+TEST(page) {
     make_whole("trials.db", one, 2);
     struct spex_report_options options = report_of("trials.db");
     options.html = "page.html";
@@ -91,8 +86,7 @@ static void expect_failure(struct spex_report_options *options, int err, const c
         fail_msg("%d: %s", got, why_text);
 }
 
-static void what_can_go_wrong(void **state) {
-    (void)state;
+TEST(what_can_go_wrong) {
     struct making making;
     make_whole("trials.db", one, 2);
     struct spex_report_options options = report_of("trials.db");
@@ -127,8 +121,7 @@ static void what_can_go_wrong(void **state) {
 }
 
 /* One trial, or none with a result: everything but pictures is there. */
-static void little(void **state) {
-    (void)state;
+TEST(little) {
     struct making making;
     for (int results = 0; results < 2; results++) {
         begin(&making, "little.db", two);
@@ -151,8 +144,7 @@ static void little(void **state) {
 }
 
 /* B is 10 % faster, but for one configuration, which is half as fast. */
-static void two_stores(void **state) {
-    (void)state;
+TEST(two_stores) {
     struct making making;
     make_whole("a.db", one, 2);
     begin(&making, "b.db", one);
@@ -192,8 +184,7 @@ static void two_stores(void **state) {
     free(text);
 }
 
-static void stores_of_different_spaces(void **state) {
-    (void)state;
+TEST(stores_of_different_spaces) {
     make_whole("a.db", two, 2);
     make_whole("b.db", other, 2);
     struct spex_report_options options = report_of("a.db");
@@ -231,8 +222,7 @@ static json_t *explained(const char *a, const char *b) {
 }
 
 /* What a full disk does not take is an error, whatever is written. */
-static void full_disk(void **state) {
-    (void)state;
+TEST(full_disk) {
     make_whole("a.db", one, 2);
     make_whole("b.db", one, 2);
     for (unsigned n = 0; n < 5; n++) {
@@ -270,8 +260,7 @@ static int report_of_form(void *user) {
     return err;
 }
 
-static void without_memory(void **state) {
-    (void)state;
+TEST(without_memory) {
     make_whole("a.db", one, 2);
     make_whole("b.db", one, 2);
     nowhere = fopen("/dev/null", "w");
@@ -282,8 +271,7 @@ static void without_memory(void **state) {
 }
 
 /* The throughput doubled eightfold, the latency stayed. */
-static void explanation(void **state) {
-    (void)state;
+TEST(explanation) {
     make_whole("trials.db", one, 2);
     static const char *const names[] = {"best", "a=4,mode=<y,z>\"", "mode=<y,z>\",a=4", "#6"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
@@ -302,8 +290,7 @@ static void explanation(void **state) {
     }
 }
 
-static void usage(void **state) {
-    (void)state;
+TEST(usage) {
     with_usage = true;
     make_whole("trials.db", one, 2);
     with_usage = false;
@@ -322,8 +309,7 @@ static void usage(void **state) {
     json_decref(report);
 }
 
-static void names_that_explain_nothing(void **state) {
-    (void)state;
+TEST(names_that_explain_nothing) {
     static const struct {
         const char *name;
         int err;
@@ -361,19 +347,5 @@ static void names_that_explain_nothing(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_report),
-        cmocka_unit_test(csv),
-        cmocka_unit_test(page),
-        cmocka_unit_test(what_can_go_wrong),
-        cmocka_unit_test(little),
-        cmocka_unit_test(two_stores),
-        cmocka_unit_test(stores_of_different_spaces),
-        cmocka_unit_test(full_disk),
-        cmocka_unit_test(without_memory),
-        cmocka_unit_test(explanation),
-        cmocka_unit_test(usage),
-        cmocka_unit_test(names_that_explain_nothing),
-    };
-    return cmocka_run_group_tests_name("report", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -3,9 +3,6 @@
 #ifndef SPEX_TEST_REPORT_BENCH_H
 #define SPEX_TEST_REPORT_BENCH_H
 
-#include <stdlib.h>
-#include <string.h>
-
 #include <spex/explore.h>
 
 #include "explore/store/store.h"

@@ -23,8 +23,7 @@ static void make_failed(const char *path) {
 }
 
 /* Which of two stores has results, or none. */
-static void without_results(void **state) {
-    (void)state;
+TEST(without_results) {
     make_failed("a.db");
     make_whole("b.db", one, 2);
     expect_report("a.db", "b.db", "none-some.txt");
@@ -44,8 +43,7 @@ static void make_of(const char *path, const double values[6]) {
 }
 
 /* A's best was not run for B; it is worse there; it is as good there as B's best. */
-static void bests_that_differ(void **state) {
-    (void)state;
+TEST(bests_that_differ) {
     make_of("a.db", (const double[]){100, 200, 300, 400, 500, 900});
     make_of("b.db", (const double[]){100, 200, 300, 700, 500, 0});
     expect_report("a.db", "b.db", "best-missing.txt");
@@ -56,8 +54,7 @@ static void bests_that_differ(void **state) {
 }
 
 /* Trials of two kernels in one store, and of one kernel on two hosts. */
-static void several_machines(void **state) {
-    (void)state;
+TEST(several_machines) {
     for (int classes = 0; classes < 2; classes++) {
         struct making making;
         struct spex_error why = {""};
@@ -83,9 +80,8 @@ static const char wide[] =
     "<run trials_per_config='2'/></space>";
 
 /* As good as each other in the first objective, and each better in the second. */
-static void more_than_are_listed(void **state) {
+TEST(more_than_are_listed) {
     struct making making;
-    (void)state;
     begin(&making, "wide.db", wide);
     for (int t = 0; t < 2; t++)
         for (size_t a = 0; a < 40; a++)
@@ -129,9 +125,8 @@ static void expect_explanation(const char *a, const char *b, bool all, const cha
 }
 
 /* One trial of each configuration tells of no change how sure it is. */
-static void explanations_of_little(void **state) {
+TEST(explanations_of_little) {
     struct making making;
-    (void)state;
     begin(&making, "trials.db", one);
     put(&making, 0, 0, 100, 0.5, NULL);
     put(&making, 1, 0, 300, 0.5, NULL);
@@ -157,9 +152,8 @@ static char *explanation_of(const char *a, const char *b) {
 
 /* However alike the trials of other configurations were; and where both have two, no more digits
  * are told than changes are judged by. */
-static void one_trial_has_no_interval(void **state) {
+TEST(one_trial_has_no_interval) {
     struct making making;
-    (void)state;
     begin(&making, "trials.db", one);
     for (int t = 0; t < 2; t++) {
         put(&making, 0, 0, 100, 0.5, NULL);
@@ -178,12 +172,11 @@ static void one_trial_has_no_interval(void **state) {
 }
 
 /* The trials of these stores are measured for 1.5 s. */
-static void trials_that_are_much_shorter_than_asked(void **state) {
+TEST(trials_that_are_much_shorter_than_asked) {
     static const struct {
         const char *run;
         bool told;
     } cases[] = {{"<run duration='10'/>", true}, {"<run duration='2'/>", false}, {"", false}};
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct making making;
         char xml[1024];
@@ -203,14 +196,5 @@ static void trials_that_are_much_shorter_than_asked(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_results),
-        cmocka_unit_test(bests_that_differ),
-        cmocka_unit_test(several_machines),
-        cmocka_unit_test(more_than_are_listed),
-        cmocka_unit_test(explanations_of_little),
-        cmocka_unit_test(one_trial_has_no_interval),
-        cmocka_unit_test(trials_that_are_much_shorter_than_asked),
-    };
-    return cmocka_run_group_tests_name("report_edges", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -2,8 +2,7 @@
 /* Reports as JSON, with the trials and without. */
 #include "report_stores.h"
 
-static void json(void **state) {
-    (void)state;
+TEST(json) {
     make_whole("trials.db", two, 2);
     struct spex_report_options options = report_of("trials.db");
     json_t *report = json_of(&options);
@@ -36,8 +35,7 @@ static void json(void **state) {
 
 /* The heat map's places and means are those of the trials; its title and ring those of a single
  * panel. */
-static void json_without_trials(void **state) {
-    (void)state;
+TEST(json_without_trials) {
     make_whole("trials.db", two, 2);
     struct spex_report_options options = report_of("trials.db");
     options.without_trials = true;
@@ -91,9 +89,5 @@ static void json_without_trials(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json),
-        cmocka_unit_test(json_without_trials),
-    };
-    return cmocka_run_group_tests_name("report_json", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

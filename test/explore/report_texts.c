@@ -4,8 +4,6 @@
  * was written instead is left in the file that a failure names. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../comma_locale.h"
 #include "expected_text.h"
@@ -128,8 +126,7 @@ static void make_few(const char *path, double max) {
     end(&making);
 }
 
-static void report_of_many(void **state) {
-    (void)state;
+TEST(report_of_many) {
     make_many("many.db", 1.2);
     struct spex_report_options options = report_of("many.db");
     char *text = written(&options, &options.text);
@@ -143,8 +140,7 @@ static void report_of_many(void **state) {
 }
 
 /* Private configurations lose what they had gained; then, of another space. */
-static void reports_of_two_stores(void **state) {
-    (void)state;
+TEST(reports_of_two_stores) {
     make_many("a.db", 1.2);
     make_many("b.db", 1);
     struct spex_report_options options = report_of("a.db");
@@ -159,8 +155,7 @@ static void reports_of_two_stores(void **state) {
 }
 
 /* Those that changed otherwise than the others are listed, and no others. */
-static void a_report_of_stores_of_which_two_differ(void **state) {
-    (void)state;
+TEST(a_report_of_stores_of_which_two_differ) {
     make_many("a.db", 1.2);
     gain_of_two = 1.4;
     make_many("b.db", 1.2);
@@ -173,8 +168,7 @@ static void a_report_of_stores_of_which_two_differ(void **state) {
 }
 
 /* In what they differ is told, one below the other. */
-static void reports_of_stores_of_two_machines(void **state) {
-    (void)state;
+TEST(reports_of_stores_of_two_machines) {
     strcpy(kernel, "6.1");
     make_few("a.db", 0.01);
     strcpy(kernel, "6.2");
@@ -188,8 +182,7 @@ static void reports_of_stores_of_two_machines(void **state) {
     free(text);
 }
 
-static void nobody_keeps_the_limit(void **state) {
-    (void)state;
+TEST(nobody_keeps_the_limit) {
     make_few("few.db", 0.05);
     struct spex_report_options options = report_of("few.db");
     char *text = written(&options, &options.text);
@@ -197,7 +190,7 @@ static void nobody_keeps_the_limit(void **state) {
     free(text);
 }
 
-static void explanations(void **state) {
+TEST(explanations) {
     static const struct {
         const char *a, *b, *name;
         bool all;
@@ -206,7 +199,6 @@ static void explanations(void **state) {
          "explained.txt", true},
         {"#1", "best", "explained-best.txt", false},
     };
-    (void)state;
     make_many("many.db", 1.2);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char *text = NULL;
@@ -252,8 +244,7 @@ static char *page_of(const char *store) {
     return text;
 }
 
-static void a_page(void **state) {
-    (void)state;
+TEST(a_page) {
     make_few("few.db", 0.01);
     char *text = page_of("few.db");
     expect_file("page.html", text);
@@ -261,8 +252,7 @@ static void a_page(void **state) {
 }
 
 /* Ties, a front that is not sure, reasons; without what a model of the space says. */
-static void a_page_of_everything(void **state) {
-    (void)state;
+TEST(a_page_of_everything) {
     make_many("many.db", 1.2);
     char *text = page_of("many.db");
     char *effects = strstr(text, "<h2>What matters"),
@@ -274,9 +264,8 @@ static void a_page_of_everything(void **state) {
 }
 
 /* A limit that no configuration keeps, with what the best has of it; and trials without a result. */
-static void a_page_says_what_is_missing(void **state) {
+TEST(a_page_says_what_is_missing) {
     struct making making;
-    (void)state;
     make_few("few.db", 0.05);
     char *text = page_of("few.db");
     assert_non_null(strstr(text, "No configuration keeps the limits: all are compared as if"));
@@ -302,8 +291,7 @@ static size_t times_in(const char *text, const char *part) {
 }
 
 /* 200 configurations are listed; of more, how many there are is said. */
-static void a_page_of_many(void **state) {
-    (void)state;
+TEST(a_page_of_many) {
     for (size_t count = 200; count <= 201; count++) {
         struct making making;
         char xml[512];
@@ -338,17 +326,5 @@ static void a_page_of_many(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(report_of_many),
-        cmocka_unit_test(reports_of_two_stores),
-        cmocka_unit_test(a_report_of_stores_of_which_two_differ),
-        cmocka_unit_test(reports_of_stores_of_two_machines),
-        cmocka_unit_test(nobody_keeps_the_limit),
-        cmocka_unit_test(explanations),
-        cmocka_unit_test(a_page),
-        cmocka_unit_test(a_page_of_everything),
-        cmocka_unit_test(a_page_says_what_is_missing),
-        cmocka_unit_test(a_page_of_many),
-    };
-    return cmocka_run_group_tests_name("report_texts", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

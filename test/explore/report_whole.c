@@ -245,16 +245,14 @@ static void expect_json(const char *name, char *text) {
 
 /* ---- reports ---- */
 
-static void a_whole_report(void **state) {
-    (void)state;
+TEST(a_whole_report) {
     make_whole("whole.db");
     struct spex_report_options options = report_of("whole.db");
     options.without_trials = true;
     expect_json("whole.json", written(&options, &options.json));
 }
 
-static void reports_of_little(void **state) {
-    (void)state;
+TEST(reports_of_little) {
     for (int results = 0; results < 2; results++) {
         make_little("little.db", results);
         struct spex_report_options options = report_of("little.db");
@@ -262,8 +260,7 @@ static void reports_of_little(void **state) {
     }
 }
 
-static void a_report_of_two(void **state) {
-    (void)state;
+TEST(a_report_of_two) {
     make_whole("whole.db");
     make_turned("turned.db");
     struct spex_report_options options = report_of("whole.db");
@@ -271,10 +268,9 @@ static void a_report_of_two(void **state) {
     expect_json("whole-two.json", written(&options, &options.json));
 }
 
-static void an_explanation(void **state) {
+TEST(an_explanation) {
     char *text = NULL;
     size_t size;
-    (void)state;
     make_whole("whole.db");
     struct spex_explain_options options = {
         .size = sizeof(options), .store = "whole.db", .a = "worst", .b = "best"};
@@ -285,7 +281,7 @@ static void an_explanation(void **state) {
 }
 
 /* Which configurations a name may mean: up to three of them, in the order in which they ran. */
-static void names_of_several(void **state) {
+TEST(names_of_several) {
     static const struct {
         const char *name, *why;
     } cases[] = {
@@ -300,7 +296,6 @@ static void names_of_several(void **state) {
                    "page=4 KB mode=x; threads=1 ratio=1.5 fast=true page=4 KB mode=x; threads=1 "
                    "ratio=0.5 fast=true page=64 KB mode=x; …"},
     };
-    (void)state;
     make_whole("whole.db");
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_explain_options options = {
@@ -311,11 +306,10 @@ static void names_of_several(void **state) {
 }
 
 /* An exploration may store more trials after a study was read: they count for nothing. */
-static void trials_that_came_later(void **state) {
+TEST(trials_that_came_later) {
     struct spex_study study;
     struct spex_quantities quantities;
     struct spex_error why;
-    (void)state;
     make_little("little.db", true);
     must(spex_study_read(&study, "little.db", &why), &why);
     assert_int_equal(study.trials.count, 4);
@@ -336,8 +330,7 @@ static void trials_that_came_later(void **state) {
 }
 
 /* Commas and quotes, and values that are not there. */
-static void a_table(void **state) {
-    (void)state;
+TEST(a_table) {
     make_little("little.db", true);
     struct spex_report_options options = report_of("little.db");
     char *text = written(&options, &options.csv);
@@ -354,14 +347,5 @@ static void a_table(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_report),
-        cmocka_unit_test(reports_of_little),
-        cmocka_unit_test(a_report_of_two),
-        cmocka_unit_test(an_explanation),
-        cmocka_unit_test(trials_that_came_later),
-        cmocka_unit_test(names_of_several),
-        cmocka_unit_test(a_table),
-    };
-    return cmocka_run_group_tests_name("report_whole", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -117,10 +117,9 @@ static size_t expect_trial(void) {
 
 #define LEVELS A("3 4 5 6 7")
 
-static void trials_side_by_side(void **state) {
+TEST(trials_side_by_side) {
     size_t descriptors = open_descriptors();
     uint64_t under_way = 7;
-    (void)state;
     begin(SPACE(LEVELS, RUN("")), "steady", -1);
     for (size_t level = 0; level < PLACES; level++)
         start(level);
@@ -145,14 +144,13 @@ static void trials_side_by_side(void **state) {
 }
 
 /* A program with too few records, which lives on: it makes no more, or has ended them. */
-static void programs_that_stay(void **state) {
+TEST(programs_that_stay) {
     static const struct {
         const char *what, *status;
     } cases[] = {
         {"stalls", "hung: the records of value:snapshot ended "},
         {"leaves", "ended its records before the run was over"},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_error why = {""};
         struct spex_trial trial;
@@ -169,11 +167,10 @@ static void programs_that_stay(void **state) {
 }
 
 /* After the stop the runner only waits for the ends of trials: once for each, at most. */
-static void a_stop_ends_all(void **state) {
+TEST(a_stop_ends_all) {
     struct spex_error why = {""};
     struct spex_trial trial;
     int pipes[2];
-    (void)state;
     assert_int_equal(pipe(pipes), 0);
     assert_int_equal(write(pipes[1], "x", 1), 1);
     begin(SPACE(LEVELS, RUN("") TEARDOWN("read x &lt; fifo", "")), "silent", pipes[0]);
@@ -195,10 +192,9 @@ static void a_stop_ends_all(void **state) {
 }
 
 /* The others, which would run for ever, are ended, and the error is that of the first. */
-static void an_error_ends_all(void **state) {
+TEST(an_error_ends_all) {
     struct spex_error why = {""};
     struct spex_trial trial;
-    (void)state;
     for (size_t wrong = 0; wrong < PLACES; wrong++) {
         char folder[16];
         snprintf(folder, sizeof(folder), "run/%zu", wrong);
@@ -236,9 +232,8 @@ static int runner_is_made(void *user) {
     return err;
 }
 
-static void what_cannot_begin(void **state) {
+TEST(what_cannot_begin) {
     size_t descriptors = open_descriptors();
-    (void)state;
     file = space_of(SPACE(LEVELS, RUN("")));
     for (int left = 0; left < 2; left++) {
         struct scarce_descriptors scarce;
@@ -268,10 +263,5 @@ int main(int argc, char **argv) {
     int status;
     if (is_the_program(argc, argv, &status))
         return status;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trials_side_by_side), cmocka_unit_test(programs_that_stay),
-        cmocka_unit_test(a_stop_ends_all),     cmocka_unit_test(an_error_ends_all),
-        cmocka_unit_test(what_cannot_begin),
-    };
-    return cmocka_run_group_tests_name("runner", tests, enter, explored_leave);
+    return tests_run(enter, explored_leave);
 }

@@ -4,11 +4,7 @@
 #define SPEX_TEST_SCRATCH_H
 
 #include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "../open_descriptors.h"

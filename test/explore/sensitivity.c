@@ -2,8 +2,6 @@
 /* Which parameters matter, where it is known: of a function whose shares of variance can be
  * reckoned by hand. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "explore/findings/sensitivity.h"
@@ -67,10 +65,9 @@ static void expect(const struct spex_sensitivity_share *share, double value, dou
     assert_true(share->low >= 0 && share->high <= 1);
 }
 
-static void shares_are_known(void **state) {
+TEST(shares_are_known) {
     static struct trials trials;
     struct spex_sensitivity found[PARAMETERS];
-    (void)state;
     for (uint64_t seed = 1; seed <= 2; seed++) {
         make_trials(&trials, seed == 1 ? 0.01 : 0.3, seed);
         assert_int_equal(spex_sensitivity_of(&space, trials.inputs, TRIALS_MAX, found), 0);
@@ -87,10 +84,9 @@ static void shares_are_known(void **state) {
     }
 }
 
-static void pairs_are_known(void **state) {
+TEST(pairs_are_known) {
     static struct trials trials;
     struct spex_sensitivity_share share;
-    (void)state;
     make_trials(&trials, 0.1, 3);
     assert_int_equal(spex_sensitivity_pair(&space, trials.inputs, TRIALS_MAX, 1, 2, &share), 0);
     expect(&share, 2 / 7.0, 0.1);
@@ -98,10 +94,9 @@ static void pairs_are_known(void **state) {
     expect(&share, 0, 0.05);
 }
 
-static void the_same_comes_out_the_same(void **state) {
+TEST(the_same_comes_out_the_same) {
     static struct trials trials;
     struct spex_sensitivity one[PARAMETERS], other[PARAMETERS];
-    (void)state;
     make_trials(&trials, 0.1, 4);
     assert_int_equal(spex_sensitivity_of(&space, trials.inputs, 60, one), 0);
     assert_int_equal(spex_sensitivity_of(&space, trials.inputs, 60, other), 0);
@@ -110,11 +105,10 @@ static void the_same_comes_out_the_same(void **state) {
 
 /* Means above 0 are compared as ratios, others as differences. Of means that hardly differ both are
  * the same, in any unit, and so is the noise of their trials. */
-static void small_ratios_are_differences(void **state) {
+TEST(small_ratios_are_differences) {
     static struct trials trials, ratios, differences;
     struct spex_sensitivity of_ratios[PARAMETERS], of_differences[PARAMETERS];
     double small = 1e-5, unit = 100;
-    (void)state;
     make_trials(&trials, 0.5, 6);
     ratios = differences = trials;
     for (size_t t = 0; t < TRIALS_MAX; t++) {
@@ -134,10 +128,9 @@ static void small_ratios_are_differences(void **state) {
     }
 }
 
-static void too_little_is_said(void **state) {
+TEST(too_little_is_said) {
     static struct trials trials;
     struct spex_sensitivity found[PARAMETERS];
-    (void)state;
     make_trials(&trials, 0.1, 5);
     assert_int_equal(spex_sensitivity_of(&space, trials.inputs, 0, found), -ENODATA);
     assert_int_equal(spex_sensitivity_of(&space, trials.inputs, SPEX_SENSITIVITY_LEAST - 1, found),
@@ -151,13 +144,6 @@ static void too_little_is_said(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_are_known),
-        cmocka_unit_test(pairs_are_known),
-        cmocka_unit_test(the_same_comes_out_the_same),
-        cmocka_unit_test(small_ratios_are_differences),
-        cmocka_unit_test(too_little_is_said),
-    };
     make_space();
-    return cmocka_run_group_tests_name("sensitivity", tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

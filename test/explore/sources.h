@@ -5,7 +5,6 @@
 #define SPEX_TEST_EXPLORE_SOURCES_H
 
 #include <math.h>
-#include <stdint.h>
 
 #include "../check.h"
 

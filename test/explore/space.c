@@ -2,8 +2,6 @@
 /* What a space's XML becomes: its values, defaults, rules and axes, and what makes two spaces the
  * same exploration. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "explore/space/space_parameter.h"
 #include "scratch.h"
@@ -43,8 +41,7 @@ static void check_values(const struct spex_parameter *parameter, const char *con
 #define CHECK_INTEGERS(parameter, texts, ...)                                                      \
     check_values(parameter, texts, (const int64_t[]){__VA_ARGS__})
 
-static void parameters(void **state) {
-    (void)state;
+TEST(parameters) {
     static const char *const names[] = {"cache", "mode", "threads", "level", "odd"};
     struct spex_space_file *file = space_of(everything);
     const struct spex_parameter *p = file->space.parameters;
@@ -68,8 +65,7 @@ static void parameters(void **state) {
     spex_space_free(file);
 }
 
-static void levels(void **state) {
-    (void)state;
+TEST(levels) {
     struct spex_space_file *file = space_of(everything);
     const struct spex_parameter *p = file->space.parameters;
     assert_int_equal(spex_parameter_level(&p[0], "16"), 3);
@@ -80,8 +76,7 @@ static void levels(void **state) {
     spex_space_free(file);
 }
 
-static void rules(void **state) {
-    (void)state;
+TEST(rules) {
     struct spex_space_file *file = space_of(everything);
     const struct spex_space *space = &file->space;
     assert_string_equal(space->criteria[0].probe, "query:tpt");
@@ -105,8 +100,7 @@ static void rules(void **state) {
     spex_space_free(file);
 }
 
-static void defaults(void **state) {
-    (void)state;
+TEST(defaults) {
     struct spex_space_file *file =
         space_of("<space name='s'><objective probe='7:lat' metric='p99' goal='minimise'/>"
                  "<parameter name='a' type='integer' min='3' max='3'/></space>");
@@ -127,8 +121,7 @@ static void defaults(void **state) {
     spex_space_free(file);
 }
 
-static void file_as_text(void **state) {
-    (void)state;
+TEST(file_as_text) {
     struct spex_space_file *file;
     struct spex_error why;
     scratch_text("space.xml", everything);
@@ -156,8 +149,7 @@ static char *identity_of(const char *xml) {
 
 static const char base[] = HEAD CACHE MODE OBJECTIVE RUN "</space>";
 
-static void same_exploration(void **state) {
-    (void)state;
+TEST(same_exploration) {
     static const char *const cases[] = {
         HEAD "<!-- c -->" CACHE "\n\n" MODE "<?pi?>" OBJECTIVE RUN "</space>\n<!-- d -->",
         "<?xml version='1.0'?>\n<space\nname=\"s\"\n>" OBJECTIVE RUN CACHE MODE "</space>",
@@ -182,8 +174,7 @@ static void same_exploration(void **state) {
 
 #define RUN_OF(attributes) HEAD CACHE MODE OBJECTIVE "<run " attributes "/></space>"
 
-static void another_exploration(void **state) {
-    (void)state;
+TEST(another_exploration) {
     static const char *const cases[] = {
         base,
         "<space name='t'>" CACHE MODE OBJECTIVE RUN "</space>",
@@ -229,8 +220,7 @@ static void another_exploration(void **state) {
 }
 
 /* The differing item must be a line of its own: that is what a person is shown. */
-static void identity_by_lines(void **state) {
-    (void)state;
+TEST(identity_by_lines) {
     char *identity = identity_of(base);
     assert_string_equal(identity, "space s\n"
                                   "parameter cache [MB]: 1 2 3 4 (1)\n"
@@ -242,8 +232,7 @@ static void identity_by_lines(void **state) {
     free(identity);
 }
 
-static void largest(void **state) {
-    (void)state;
+TEST(largest) {
     struct spex_space_file *file =
         space_of("<space name='s'><objective probe='7:lat' metric='p99' goal='minimise'/>"
                  "<parameter name='a' type='integer' min='1' max='65536'/>"
@@ -254,8 +243,7 @@ static void largest(void **state) {
 }
 
 /* Ranges whose next value would not be an integer any more. */
-static void ranges_at_the_edge(void **state) {
-    (void)state;
+TEST(ranges_at_the_edge) {
     struct spex_space_file *file = space_of(
         "<space name='s'><objective probe='7:snapshot' metric='max' goal='minimise'/>"
         "<parameter name='a' type='integer' min='9223372036854775805' max='9223372036854775807'"
@@ -275,17 +263,5 @@ static void ranges_at_the_edge(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters),
-        cmocka_unit_test(levels),
-        cmocka_unit_test(rules),
-        cmocka_unit_test(defaults),
-        cmocka_unit_test(file_as_text),
-        cmocka_unit_test(same_exploration),
-        cmocka_unit_test(another_exploration),
-        cmocka_unit_test(identity_by_lines),
-        cmocka_unit_test(largest),
-        cmocka_unit_test(ranges_at_the_edge),
-    };
-    return cmocka_run_group_tests_name("space", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -2,8 +2,6 @@
 /* What a space says of how a configuration reaches its program: what is taken, and what is refused
  * with the line, the element and what was expected. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "explore/space/space_agent.h"
 #include "spaces.h"
@@ -16,8 +14,7 @@
     "<parameter name='a.b-c' type='integer' values='-1 1'/>"                                       \
     "<parameter name='ratio' type='real' values='0.5 1'/>\n" xml "</space>"
 
-static void nothing(void **state) {
-    (void)state;
+TEST(nothing) {
     struct spex_space_file *file = space_of(WITH(""));
     assert_int_equal(file->agent->variable_count, 0);
     assert_int_equal(file->agent->load_count, 0);
@@ -31,8 +28,7 @@ static void nothing(void **state) {
 }
 
 /* Also before the parameters that it names. */
-static void everything(void **state) {
-    (void)state;
+TEST(everything) {
     static const char xml[] =
         "<space name='s'><load stressor='cpu' workers='{threads}' options='--cpu-load {threads}'/>"
         "<environment name='THREADS' value='{threads}'/><environment name='_E2' value=''/>"
@@ -70,8 +66,7 @@ static void everything(void **state) {
     spex_space_free(file);
 }
 
-static void variables_of_parameters(void **state) {
-    (void)state;
+TEST(variables_of_parameters) {
     static const char *const cases[][2] = {{"threads", "SPEX_PARAMETER_THREADS"},
                                            {"a.b-c_9Z", "SPEX_PARAMETER_A_B_C_9Z"}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
@@ -81,8 +76,7 @@ static void variables_of_parameters(void **state) {
     }
 }
 
-static void refused(void **state) {
-    (void)state;
+TEST(refused) {
     static const char *const cases[][2] = {
         {"<environment value='1'/>", "<environment>: attribute \"name\" was expected"},
         {"<environment name='A'/>", "<environment>: attribute \"value\" was expected"},
@@ -149,21 +143,19 @@ static void refused(void **state) {
 }
 
 /* Of the first two, too. */
-static void variables_of_commands_differ(void **state) {
+TEST(variables_of_commands_differ) {
     struct spex_space_file *file;
     struct spex_error why = {""};
     static const char xml[] =
         "<space name='s'><objective probe='q:lat' metric='mean' goal='minimise'/>"
         "<parameter name='a-b' type='integer' values='1'/>"
         "<parameter name='a_b' type='integer' values='1'/><setup command='true'/></space>";
-    (void)state;
     assert_int_equal(spex_space_parse("bad.xml", xml, &file, &why), -EINVAL);
     if (!strstr(why.text, "parameters \"a-b\" and \"a_b\" are both SPEX_PARAMETER_A_B"))
         fail_msg("%s", why.text);
 }
 
-static void too_many(void **state) {
-    (void)state;
+TEST(too_many) {
     static const struct {
         const char *element;
         int most;
@@ -185,16 +177,4 @@ static void too_many(void **state) {
                 assert_non_null(strstr(why.text, "at most"));
             spex_space_free(file);
         }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing),
-        cmocka_unit_test(everything),
-        cmocka_unit_test(variables_of_parameters),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(variables_of_commands_differ),
-        cmocka_unit_test(too_many),
-    };
-    return cmocka_run_group_tests_name("space_agent", tests, NULL, NULL);
 }

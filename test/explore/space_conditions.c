@@ -3,8 +3,6 @@
  * configurations are allowed; and what is refused. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "explore/space/space_condition.h"
 #include "explore/space/space_criterion.h"
@@ -15,8 +13,7 @@
     "goal='minimise'/></space>"
 #define P(rest) "<parameter name='p' " rest "/>"
 
-static void values(void **state) {
-    (void)state;
+TEST(values) {
     static const struct {
         const char *xml, *texts;
     } cases[] = {
@@ -56,8 +53,7 @@ static void close_to(double found, double expected) {
         fail_msg("%.17g is not %.17g", found, expected);
 }
 
-static void positions(void **state) {
-    (void)state;
+TEST(positions) {
     struct spex_space_file *file = space_of(SPACE(
         "<parameter name='linear' type='integer' values='0 1 10'/>"
         "<parameter name='log' type='integer' min='1' max='100' factor='10'/>"
@@ -98,8 +94,7 @@ static const char conditional[] = SPACE(
     "<constraint require='$level * $size &lt;= 24'/>"
     "<constraint require=\"not($mode = 'tree' and $compress)\"/>");
 
-static void settles(void **state) {
-    (void)state;
+TEST(settles) {
     static const struct {
         size_t levels[5], settled[5];
         bool allowed, applies[5];
@@ -133,8 +128,7 @@ static void settles(void **state) {
 }
 
 /* Whichever of few it is, one that is allowed is found. */
-static void one_that_is_allowed_is_found(void **state) {
-    (void)state;
+TEST(one_that_is_allowed_is_found) {
     for (unsigned c = 0; c < 6; c++) {
         char xml[512];
         snprintf(xml, sizeof(xml),
@@ -147,12 +141,11 @@ static void one_that_is_allowed_is_found(void **state) {
 }
 
 /* All of them: two spaces are told apart by this text. */
-static void conditions_as_text(void **state) {
+TEST(conditions_as_text) {
     struct spex_space_file *file = space_of(conditional);
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    (void)state;
     assert_non_null(out);
     spex_conditions_print(file->space.context, out);
     fclose(out);
@@ -165,8 +158,7 @@ static void conditions_as_text(void **state) {
     spex_space_free(file);
 }
 
-static void identity(void **state) {
-    (void)state;
+TEST(identity) {
     struct spex_space_file *file = space_of(conditional);
     char *text = spex_space_identity(file);
     assert_non_null(strstr(text, "\nparameter level []: 1 2 3 4 5 6 7 8 9 (6)\n"));
@@ -180,8 +172,7 @@ static void identity(void **state) {
     "<parameter name='a' type='integer' min='1' max='4'/>"                                         \
     "<parameter name='b' type='boolean'/><parameter name='c' type='categorical' values='x y'/>\n"
 
-static void refused(void **state) {
-    (void)state;
+TEST(refused) {
     static const struct {
         const char *inside, *where, *expected;
     } cases[] = {
@@ -258,8 +249,7 @@ static void refused(void **state) {
     }
 }
 
-static void criteria(void **state) {
-    (void)state;
+TEST(criteria) {
     static const char *const texts[] = {
         "maximise throughput of q:tpt", "minimise p99.9 of q:lat", "maximise mean of s:snapshot[2]",
         "throughput of q:tpt at least 50/s", "p99 of q:lat at most 2 ms"};
@@ -280,18 +270,4 @@ static void criteria(void **state) {
     close_to(file->space.criteria[4].bound, 0.002);
     assert_string_equal(file->probes, "q:tpt,q:lat,s:snapshot");
     spex_space_free(file);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values),
-        cmocka_unit_test(positions),
-        cmocka_unit_test(settles),
-        cmocka_unit_test(one_that_is_allowed_is_found),
-        cmocka_unit_test(conditions_as_text),
-        cmocka_unit_test(identity),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(criteria),
-    };
-    return cmocka_run_group_tests_name("space_conditions", tests, NULL, NULL);
 }

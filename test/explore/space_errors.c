@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Spaces that are none: each is refused with the line, the element and what was expected there. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "explore/space/space.h"
 #include "explore/space/space_condition.h"
@@ -300,33 +298,27 @@ static void check_bad(const struct bad *cases, size_t count) {
     }
 }
 
-static void bad_documents(void **state) {
-    (void)state;
+TEST(bad_documents) {
     check_bad(documents, COUNT_OF(documents));
 }
 
-static void bad_elements(void **state) {
-    (void)state;
+TEST(bad_elements) {
     check_bad(elements, COUNT_OF(elements));
 }
 
-static void bad_parameters(void **state) {
-    (void)state;
+TEST(bad_parameters) {
     check_bad(parameters, COUNT_OF(parameters));
 }
 
-static void bad_objectives(void **state) {
-    (void)state;
+TEST(bad_objectives) {
     check_bad(objectives, COUNT_OF(objectives));
 }
 
-static void bad_runs(void **state) {
-    (void)state;
+TEST(bad_runs) {
     check_bad(runs, COUNT_OF(runs));
 }
 
-static void too_many_parameters(void **state) {
-    (void)state;
+TEST(too_many_parameters) {
     static char xml[16384];
     size_t length = (size_t)snprintf(xml, sizeof(xml), OPEN OBJECTIVE);
     for (int p = 0; p <= SPEX_PARAMETERS_MAX; p++)
@@ -359,8 +351,7 @@ static void check_most(const char *element, int most, const char *expected) {
     }
 }
 
-static void too_many_of_an_element(void **state) {
-    (void)state;
+TEST(too_many_of_an_element) {
     check_most("<objective probe='q%d:lat' metric='mean' goal='minimise'/>", SPEX_OBJECTIVES_MAX,
                "<objective>: at most 8 were expected");
     check_most("<limit probe='q%d:lat' metric='mean' at_most='1'/>", SPEX_CRITERIA_MAX - 1,
@@ -391,8 +382,7 @@ static void check_most_values(const char *kind, int most, const char *expected) 
     }
 }
 
-static void too_many_values(void **state) {
-    (void)state;
+TEST(too_many_values) {
     check_most_values("categorical", SPEX_CATEGORIES_MAX, "at most 4096 categories were expected");
     check_most_values("integer", SPEX_VALUES_MAX, "at most 100000 values were expected");
     static const struct bad cases[] = {
@@ -413,8 +403,7 @@ static void too_many_values(void **state) {
 }
 
 /* Messages stay one line that is cut, however long the names in them are. */
-static void long_names(void **state) {
-    (void)state;
+TEST(long_names) {
     static char xml[65536];
     static char name[32768];
     memset(name, 'n', sizeof(name) - 1);
@@ -433,8 +422,7 @@ static void check_file(const char *path, int expected, const char *phrase) {
         fail_msg("\"%s\" is not in: %s", phrase, why.text);
 }
 
-static void bad_files(void **state) {
-    (void)state;
+TEST(bad_files) {
     check_file("missing.xml", -ENOENT, "No such file");
     check_file(".", -EISDIR, "Is a directory");
     scratch_text("bad.xml", "");
@@ -442,8 +430,7 @@ static void bad_files(void **state) {
     check_file("bad.xml/space.xml", -ENOTDIR, "Not a directory");
 }
 
-static void zero_bytes(void **state) {
-    (void)state;
+TEST(zero_bytes) {
     static const char inside[] = OPEN A "\0" OBJECTIVE CLOSE;
     static const char behind[] = WITH("") "\0<space/>";
     scratch_write("bad.xml", inside, sizeof(inside) - 1);
@@ -453,8 +440,7 @@ static void zero_bytes(void **state) {
 }
 
 /* Some of libxml2's errors are printed whatever it is told; not into our progress, though. */
-static void nothing_printed(void **state) {
-    (void)state;
+TEST(nothing_printed) {
     static const char *const cases[] = {
         "<?xml version='1.0' encoding='ASCII'?>\n" WITH("<!-- \xff\xff\x7f -->"),
         "<?xml version='1.0' encoding='EUC-JP'?>\n" WITH("<!-- \xff\xff\x7f -->"),
@@ -474,8 +460,7 @@ static void nothing_printed(void **state) {
     }
 }
 
-static void too_large(void **state) {
-    (void)state;
+TEST(too_large) {
     static char xml[SPEX_XML_BYTES_MAX + 2];
     size_t length = (size_t)snprintf(xml, sizeof(xml), WITH(""));
     memset(xml + length, ' ', sizeof(xml) - length);
@@ -489,20 +474,5 @@ static void too_large(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_documents),
-        cmocka_unit_test(bad_elements),
-        cmocka_unit_test(bad_parameters),
-        cmocka_unit_test(bad_objectives),
-        cmocka_unit_test(bad_runs),
-        cmocka_unit_test(too_many_parameters),
-        cmocka_unit_test(too_many_of_an_element),
-        cmocka_unit_test(too_many_values),
-        cmocka_unit_test(long_names),
-        cmocka_unit_test(bad_files),
-        cmocka_unit_test(zero_bytes),
-        cmocka_unit_test(nothing_printed),
-        cmocka_unit_test(too_large),
-    };
-    return cmocka_run_group_tests_name("space errors", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* <configurations>: what is read of a list, what is refused with its line, and that all of it is
  * explored and nothing else. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "explore/space/table.h"
 #include "policies/explore/builtin.h"
 #include "policies/explore/configurations.h"
@@ -28,14 +25,13 @@ static void expect(const struct spex_space *space, uint64_t row, size_t a, size_
 }
 
 /* Columns in any order, numbers as numbers, quotes, blanks, blank lines; CRLF is "&#13;" in XML. */
-static void lists_are_read(void **state) {
+TEST(lists_are_read) {
     struct spex_space_file *file = space_of(LIST("mode , a,level\n"
                                                  "fast,4,\n\n"
                                                  " \"slow\" ,1.0, 1.5&#13;\n"
                                                  "slow,2,0.50\n"));
     const struct spex_space *space = &file->space;
     size_t other[] = {0, 0, 0}, unsettled[] = {2, 0, 1};
-    (void)state;
     assert_int_equal(space->listed_count, 3);
     assert_int_equal(spex_space_configurations(space), 3);
     expect(space, 0, 2, 0, 0);
@@ -51,7 +47,7 @@ struct bad {
     const char *list, *expected;
 };
 
-static void lists_are_refused(void **state) {
+TEST(lists_are_refused) {
     static const struct bad bads[] = {
         {"", "made:8: a line of names and one of values at least were expected"},
         {"a,mode,level\n", "made:9: a line of names and one of values at least were expected"},
@@ -75,7 +71,6 @@ static void lists_are_refused(void **state) {
         {"a,mode,level\n1,fast&#13;x,0.5", "made:9: UTF-8 without control characters"},
         {"a,mode,level\n1,fast,0.5<a/>", "<a>: not expected inside <configurations>"},
     };
-    (void)state;
     for (size_t b = 0; b < COUNT_OF(bads); b++) {
         char xml[1024];
         struct spex_space_file *file;
@@ -90,10 +85,9 @@ static void lists_are_refused(void **state) {
     }
 }
 
-static void only_one_list_with_known_attributes(void **state) {
+TEST(only_one_list_with_known_attributes) {
     struct spex_space_file *file;
     struct spex_error why;
-    (void)state;
     assert_int_equal(spex_space_parse("made", SPACE("<configurations path='x'/>"), &file, &why),
                      -EINVAL);
     assert_non_null(strstr(why.text, "unknown attribute \"path\"; expected: file"));
@@ -106,13 +100,12 @@ static void only_one_list_with_known_attributes(void **state) {
 }
 
 /* The space's text says all, wherever the file is later; a path is relative to the space. */
-static void a_file_becomes_part_of_the_space(void **state) {
+TEST(a_file_becomes_part_of_the_space) {
     struct spex_error why = {""};
     struct spex_space_file *file, *again;
     scratch_text("pool.csv", "\xef\xbb\xbf"
                              "a,mode,level\r\n2,slow,1.5\r\n1,\"fast\",\r\n");
     scratch_text("space.xml", SPACE("<configurations file='pool.csv'/>"));
-    (void)state;
     if (spex_space_read("space.xml", &file, &why))
         fail_msg("%s", why.text);
     assert_int_equal(spex_space_parse("elsewhere", file->xml, &again, &why), 0);
@@ -125,11 +118,10 @@ static void a_file_becomes_part_of_the_space(void **state) {
     spex_space_free(again);
 }
 
-static void bad_files_are_named(void **state) {
+TEST(bad_files_are_named) {
     static const char zero[] = "a,mode,level\n1,fast,\0\n";
     struct spex_error why;
     struct spex_table table;
-    (void)state;
     scratch_write("zero.csv", zero, sizeof(zero) - 1);
     assert_int_equal(spex_table_read(&table, "zero.csv", NULL, &why), -EINVAL);
     assert_non_null(strstr(why.text, "zero.csv:2: a zero byte is not expected"));
@@ -169,11 +161,10 @@ static void explore_all(const struct spex_policy_ops *policy, const struct spex_
 }
 
 /* A diagonal of a cube: of 1000 combinations 40 exist. */
-static void policies_explore_all_of_a_list(void **state) {
+TEST(policies_explore_all_of_a_list) {
     char *xml;
     size_t length;
     FILE *out = open_memstream(&xml, &length);
-    (void)state;
     fputs("<space name='s'><parameter name='a' type='integer' min='0' max='39'/>"
           "<parameter name='b' type='integer' min='0' max='39'/>"
           "<parameter name='c' type='categorical' values='x y z'/>"
@@ -204,7 +195,7 @@ static char *parameter_of(const char *csv) {
     return text;
 }
 
-static void columns_become_parameters(void **state) {
+TEST(columns_become_parameters) {
     static const struct {
         const char *csv, *parameter;
     } cases[] = {
@@ -216,7 +207,6 @@ static void columns_become_parameters(void **state) {
         {"n\n\"a b\"", "made:2: column 1 (n): a value without blanks was expected"},
         {"n,m\n,1", "made:2: column 1 (n): a value without blanks was expected"},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         char *found = parameter_of(cases[c].csv);
         assert_string_equal(found, cases[c].parameter);
@@ -225,12 +215,11 @@ static void columns_become_parameters(void **state) {
 }
 
 /* A hundred thousand rows, of more combinations than a space may have. */
-static void large_lists_are_read(void **state) {
+TEST(large_lists_are_read) {
     enum { ROWS = 100000 };
     char *xml;
     size_t length;
     FILE *out = open_memstream(&xml, &length);
-    (void)state;
     fputs("<space name='s'>", out);
     for (unsigned p = 0; p < 3; p++)
         fprintf(out, "<parameter name='p%u' type='integer' min='0' max='%d'/>", p, ROWS - 1);
@@ -249,15 +238,5 @@ static void large_lists_are_read(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_are_read),
-        cmocka_unit_test(lists_are_refused),
-        cmocka_unit_test(only_one_list_with_known_attributes),
-        cmocka_unit_test(a_file_becomes_part_of_the_space),
-        cmocka_unit_test(bad_files_are_named),
-        cmocka_unit_test(policies_explore_all_of_a_list),
-        cmocka_unit_test(columns_become_parameters),
-        cmocka_unit_test(large_lists_are_read),
-    };
-    return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -2,8 +2,6 @@
 /* Series with a warm-up, without one, and such as never settle. What is found is printed. The
  * random numbers are the same in every run. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "measure/figure/batch_means.h"
 #include "measure/figure/steady.h"

@@ -2,7 +2,6 @@
 /* The store's contents: what is put in is read back, only the same exploration goes on, and
  * tampered tables are found. */
 #include <errno.h>
-#include <string.h>
 
 #include <spex/explore.h>
 
@@ -13,8 +12,7 @@
 #include "store_bench.h"
 #include "text/printable.h"
 
-static void new_store(void **state) {
-    (void)state;
+TEST(new_store) {
     struct bench bench = {0};
     begin(&bench);
     assert_string_equal(spex_store_space(bench.store), xml);
@@ -57,8 +55,7 @@ static void check_trials(struct bench *bench) {
     spex_trials_free(&trials);
 }
 
-static void read_back(void **state) {
-    (void)state;
+TEST(read_back) {
     struct bench bench = {0};
     struct spex_error why = {""};
     begin(&bench);
@@ -76,8 +73,7 @@ static void read_back(void **state) {
     end(&bench);
 }
 
-static void metrics(void **state) {
-    (void)state;
+TEST(metrics) {
     static const struct {
         const char *column;
         double expected;
@@ -123,9 +119,8 @@ static void expect_throughputs(const char *expected) {
 }
 
 /* Names have their provider where there are several. */
-static void providers(void **state) {
+TEST(providers) {
     struct bench bench = {0};
-    (void)state;
     begin(&bench);
     must_add(&bench, 0, 0, 0.5, NULL);
     end(&bench);
@@ -136,8 +131,7 @@ static void providers(void **state) {
     expect_throughputs("libb/q:lat throughput,liba/3:cnt throughput,");
 }
 
-static void another_exploration(void **state) {
-    (void)state;
+TEST(another_exploration) {
     static const char *const no_arguments[] = {"./taxi", NULL};
     static const char *const joined[] = {"./taxi --rows", NULL};
     struct bench bench = {0};
@@ -164,8 +158,7 @@ static void another_exploration(void **state) {
 }
 
 /* Arguments in another encoding are told apart, though JSON has no text for them. */
-static void arguments_that_are_no_text(void **state) {
-    (void)state;
+TEST(arguments_that_are_no_text) {
     static const char *const one[] = {"./taxi", "\xff-", NULL};
     static const char *const other[] = {"./taxi", "\xfe-", NULL};
     struct bench bench = {.file = space_of(xml)};
@@ -183,8 +176,7 @@ static void arguments_that_are_no_text(void **state) {
     end(&bench);
 }
 
-static void second_writer(void **state) {
-    (void)state;
+TEST(second_writer) {
     struct bench bench = {0};
     begin(&bench);
     must_add(&bench, 0, 0, 1, NULL);
@@ -196,8 +188,7 @@ static void second_writer(void **state) {
     end(&bench);
 }
 
-static void reader_beside(void **state) {
-    (void)state;
+TEST(reader_beside) {
     struct bench bench, reader;
     struct spex_error why = {""};
     begin(&bench);
@@ -213,8 +204,7 @@ static void reader_beside(void **state) {
     end(&bench);
 }
 
-static void tampered(void **state) {
-    (void)state;
+TEST(tampered) {
     static const struct {
         const char *sql, *phrase;
     } cases[] = {
@@ -250,8 +240,7 @@ static void tampered(void **state) {
 }
 
 /* What cannot be written whole is not written at all. */
-static void damaged_tables(void **state) {
-    (void)state;
+TEST(damaged_tables) {
     struct bench bench = {0};
     struct spex_trials trials;
     struct spex_error why = {""};
@@ -302,8 +291,7 @@ static void expect_printable_explanation(bool json) {
 #define ESCAPES "char(27)||']0;x'||char(7)||char(155)||'31m'||char(127)||char(10)||'best'"
 
 /* What somebody else has written into a store does nothing to a terminal. */
-static void a_store_of_another_user(void **state) {
-    (void)state;
+TEST(a_store_of_another_user) {
     char unknown[] = "unknown";
     struct spex_circumstances now;
     struct bench bench = {0};
@@ -337,18 +325,5 @@ static void a_store_of_another_user(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(new_store),
-        cmocka_unit_test(read_back),
-        cmocka_unit_test(metrics),
-        cmocka_unit_test(providers),
-        cmocka_unit_test(another_exploration),
-        cmocka_unit_test(second_writer),
-        cmocka_unit_test(reader_beside),
-        cmocka_unit_test(tampered),
-        cmocka_unit_test(damaged_tables),
-        cmocka_unit_test(a_store_of_another_user),
-        cmocka_unit_test(arguments_that_are_no_text),
-    };
-    return cmocka_run_group_tests_name("store", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -4,8 +4,6 @@
 #define SPEX_TEST_STORE_BENCH_H
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <sqlite3.h>
 

@@ -183,10 +183,9 @@ static void expect_said(unsigned long n, int err, const char *why) {
 }
 
 /* What a writer cannot write it says, but for the log, which a store may do without. */
-static void writers(void **state) {
+TEST(writers) {
     static const int failures[] = {SQLITE_IOERR, SQLITE_FULL};
     struct spex_space_file *file = space_of(xml);
-    (void)state;
     for (size_t f = 0; f < COUNT_OF(failures); f++) {
         unsigned long n = 0, ignored = 0, all;
         failure = failures[f];
@@ -226,10 +225,9 @@ static void writers(void **state) {
     spex_space_free(file);
 }
 
-static void readers(void **state) {
+TEST(readers) {
     struct spex_space_file *file = space_of(xml);
     struct spex_error why = {""};
-    (void)state;
     unlink(PATH);
     must(write_all(file, &why), &why);
     unsigned long n = 0, ignored = 0, all;
@@ -253,9 +251,5 @@ static void readers(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writers),
-        cmocka_unit_test(readers),
-    };
-    return cmocka_run_group_tests_name("store_broken", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

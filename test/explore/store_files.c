@@ -2,9 +2,7 @@
 /* The store as a file: files of something else, partial copies, full disks, and a process that is
  * killed. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -16,8 +14,7 @@
 #include "spaces.h"
 #include "store_bench.h"
 
-static void strangers(void **state) {
-    (void)state;
+TEST(strangers) {
     static const char text[] = "These are notes, in a file that somebody would be sorry to lose.\n";
     struct bench bench = {0};
     begin(&bench);
@@ -44,8 +41,7 @@ static void strangers(void **state) {
 }
 
 /* Somebody has put a view in the place of a table, which could have no end. */
-static void views_are_not_looked_at(void **state) {
-    (void)state;
+TEST(views_are_not_looked_at) {
     struct spex_store *store;
     struct spex_error error;
     struct bench bench = {0};
@@ -60,8 +56,7 @@ static void views_are_not_looked_at(void **state) {
 }
 
 /* A link that another user has left where everybody may put one, and a file of theirs. */
-static void what_others_have_put_there_is_not_written_to(void **state) {
-    (void)state;
+TEST(what_others_have_put_there_is_not_written_to) {
     struct bench bench = {0};
     begin(&bench);
     assert_int_equal(mkdir("shared", 0700), 0);
@@ -80,8 +75,7 @@ static void what_others_have_put_there_is_not_written_to(void **state) {
     end(&bench);
 }
 
-static void no_file(void **state) {
-    (void)state;
+TEST(no_file) {
     struct bench bench = {0};
     begin(&bench);
     expect_refused(".", bench.file, "grid", program, -EISDIR, "Is a directory");
@@ -105,10 +99,9 @@ static int inherited(void) {
 }
 
 /* Who may read the store is the user's affair, and programs that are explored do not have it. */
-static void whose_the_file_is(void **state) {
+TEST(whose_the_file_is) {
     static const mode_t masks[] = {0, 022, 077};
     struct stat file;
-    (void)state;
     for (size_t m = 0; m < COUNT_OF(masks); m++) {
         struct bench bench = {0};
         mode_t before = umask(masks[m]);
@@ -123,8 +116,7 @@ static void whose_the_file_is(void **state) {
     }
 }
 
-static void nothing_to_read(void **state) {
-    (void)state;
+TEST(nothing_to_read) {
     static const struct {
         const char *path;
         int err;
@@ -167,8 +159,7 @@ static void copy(const char *from, const char *to) {
 }
 
 /* Without its log it has not all of its trials. */
-static void copied_in_part(void **state) {
-    (void)state;
+TEST(copied_in_part) {
     struct bench bench;
     struct spex_store *store;
     struct spex_error why = {""};
@@ -216,8 +207,7 @@ static int add_on_full_disk(void) {
     return right ? (int)added : 255;
 }
 
-static void full_disk(void **state) {
-    (void)state;
+TEST(full_disk) {
     struct bench bench = {0};
     int status;
     begin(&bench);
@@ -243,8 +233,7 @@ static void full_disk(void **state) {
 }
 
 /* What is in the way of a machine is told. */
-static void a_machine_that_cannot_be_written(void **state) {
-    (void)state;
+TEST(a_machine_that_cannot_be_written) {
     char text[] = "x";
     struct spex_circumstances now;
     struct bench bench = {0};
@@ -261,8 +250,7 @@ static void a_machine_that_cannot_be_written(void **state) {
 }
 
 /* Killed while it made the store: pages are in the file, and a journal says to take them back. */
-static void killed_at_the_start(void **state) {
-    (void)state;
+TEST(killed_at_the_start) {
     sqlite3 *db;
     struct stat file;
     assert_int_equal(sqlite3_open("half.db", &db), SQLITE_OK);
@@ -286,8 +274,7 @@ static void killed_at_the_start(void **state) {
     unlink("half.db");
 }
 
-static void full_from_the_start(void **state) {
-    (void)state;
+TEST(full_from_the_start) {
     struct bench bench = {0};
     int status;
     bench.file = space_of(xml);
@@ -311,8 +298,7 @@ static void full_from_the_start(void **state) {
 }
 
 /* What is stored in a file that nobody finds any more is copied, and said. */
-static void removed_meanwhile(void **state) {
-    (void)state;
+TEST(removed_meanwhile) {
     static const char *const others[] = {NULL, "moved.db"};
     char copy[64], expected[128];
     snprintf(copy, sizeof(copy), PATH ".rescued-%d", (int)getpid());
@@ -342,19 +328,5 @@ static void removed_meanwhile(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strangers),
-        cmocka_unit_test(no_file),
-        cmocka_unit_test(views_are_not_looked_at),
-        cmocka_unit_test(what_others_have_put_there_is_not_written_to),
-        cmocka_unit_test(whose_the_file_is),
-        cmocka_unit_test(nothing_to_read),
-        cmocka_unit_test(copied_in_part),
-        cmocka_unit_test(full_disk),
-        cmocka_unit_test(full_from_the_start),
-        cmocka_unit_test(killed_at_the_start),
-        cmocka_unit_test(removed_meanwhile),
-        cmocka_unit_test(a_machine_that_cannot_be_written),
-    };
-    return cmocka_run_group_tests_name("store_files", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

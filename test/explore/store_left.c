@@ -135,7 +135,7 @@ static void without_table(const char *table, bool trial, char *letters) {
     end(&bench);
 }
 
-static void nothing_is_left(void **state) {
+TEST(nothing_is_left) {
     static const struct {
         const char *table, *without, *with; /* trials */
     } cases[] = {
@@ -153,7 +153,6 @@ static void nothing_is_left(void **state) {
         {"exploration", "....xx.....x", "....xx.....x"},
     };
     char letters[COUNT_OF(steps) + 1];
-    (void)state;
     without_table("", true, letters); /* what SQLite keeps for good */
     for (size_t c = 0; c < COUNT_OF(cases); c++)
         for (int trial = 0; trial < 2; trial++) {
@@ -184,7 +183,7 @@ static int take(void *user, size_t trial, const char *name, const char *unit, do
 }
 
 /* Two trials: the figures of both probes of each, then what it used. */
-static void metrics(void **state) {
+TEST(metrics) {
     static const char expected[] = "0 q:lat throughput [/s] 10\n"
                                    "0 q:lat mean [s] 0.2\n"
                                    "0 q:lat deviation [s] 0.1\n"
@@ -211,7 +210,6 @@ static void metrics(void **state) {
                                    "0 usage voluntary_switches [] 0\n"
                                    "0 usage involuntary_switches [] 0\n";
     struct bench bench;
-    (void)state;
     begin(&bench);
     assert_int_equal(do_put(&bench), 0);
     must_add(&bench, 2, 0, 3, NULL);
@@ -228,9 +226,5 @@ static void metrics(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_left),
-        cmocka_unit_test(metrics),
-    };
-    return cmocka_run_group_tests_name("store_left", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

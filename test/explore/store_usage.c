@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What trials have used goes into the store and comes out as it was, what is not known included. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "explore/store/store.h"
 #include "scratch.h"
@@ -78,8 +76,7 @@ static void expect(const struct spex_trial *trial, const struct spex_usage *usag
         assert_null(trial->note);
 }
 
-static void comes_back(void **state) {
-    (void)state;
+TEST(comes_back) {
     struct spex_space_file *file = space_of(xml);
     const struct spex_space *space = &file->space;
     struct spex_usage without_io = all;
@@ -109,6 +106,5 @@ static void comes_back(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(comes_back)};
-    return cmocka_run_group_tests_name("store_usage", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -2,8 +2,6 @@
 /* Trials put together: mean and spread of each configuration, the best and the worst, and from
  * where on more threads stop helping. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "explore/space/space_criterion.h"
 #include "measure/summary.h"
@@ -60,8 +58,7 @@ static void expect_levels(const struct spex_group *group, size_t threads, size_t
     assert_int_equal(group->levels[MODE], mode);
 }
 
-static void nothing(void **state) {
-    (void)state;
+TEST(nothing) {
     struct bench bench;
     begin(&bench, SPACE("maximise"));
     assert_null(find(&bench, 0, 0, 0));
@@ -71,8 +68,7 @@ static void nothing(void **state) {
     end(&bench);
 }
 
-static void spread(void **state) {
-    (void)state;
+TEST(spread) {
     struct bench bench;
     begin(&bench, SPACE("maximise"));
     add(&bench, 1, 1, 0, 30);
@@ -96,8 +92,7 @@ static void spread(void **state) {
 }
 
 /* A configuration of which every trial failed is there, but neither best nor worst. */
-static void only_failures(void **state) {
-    (void)state;
+TEST(only_failures) {
     struct bench bench;
     begin(&bench, SPACE("minimise"));
     add(&bench, 2, 0, 0, NAN);
@@ -123,8 +118,7 @@ static void add_some(struct bench *bench) {
     add(bench, 3, 1, 1, 40);
 }
 
-static void best_and_worst(void **state) {
-    (void)state;
+TEST(best_and_worst) {
     struct bench bench;
     begin(&bench, SPACE("maximise"));
     add_some(&bench);
@@ -141,8 +135,7 @@ static void best_and_worst(void **state) {
     end(&bench);
 }
 
-static void minimise(void **state) {
-    (void)state;
+TEST(minimise) {
     struct bench bench;
     begin(&bench, SPACE("minimise"));
     add_some(&bench);
@@ -160,8 +153,7 @@ static void minimise(void **state) {
 #define MAX SPACE("maximise")
 #define MIN SPACE("minimise")
 
-static void knees(void **state) {
-    (void)state;
+TEST(knees) {
     static const struct {
         const char *what, *xml;
         double objectives[4]; /* of 1, 2, 4 and 8 threads; 0 for none, NAN for failed */
@@ -204,8 +196,7 @@ static void knees(void **state) {
 }
 
 /* The knee of one mode alone may be elsewhere. */
-static void knee_of_a_level(void **state) {
-    (void)state;
+TEST(knee_of_a_level) {
     struct bench bench;
     begin(&bench, SPACE("maximise"));
     for (size_t t = 0; t < 4; t++) {
@@ -220,8 +211,7 @@ static void knee_of_a_level(void **state) {
 }
 
 /* 40 * 50 * 10 configurations, each added twice in an order of its own. */
-static void thousands(void **state) {
-    (void)state;
+TEST(thousands) {
     enum { A = 40, B = 50, C = 10, TOTAL = A * B * C };
     struct bench bench;
     begin(&bench, "<space name='s'><parameter name='a' type='integer' min='1' max='40'/>"
@@ -244,8 +234,7 @@ static void thousands(void **state) {
     end(&bench);
 }
 
-static void levels_text(void **state) {
-    (void)state;
+TEST(levels_text) {
     static const char whole[] = "threads=8 cache=16 MB mode=b";
     struct bench bench;
     char text[64];
@@ -265,8 +254,7 @@ static void levels_text(void **state) {
     assert_string_equal(text, "");
 }
 
-static void units(void **state) {
-    (void)state;
+TEST(units) {
     static const struct {
         struct spex_criterion objective;
         const char *unit;
@@ -281,15 +269,4 @@ static void units(void **state) {
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++)
         assert_string_equal(spex_criterion_unit(&cases[c].objective), cases[c].unit);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing),         cmocka_unit_test(spread),
-        cmocka_unit_test(only_failures),   cmocka_unit_test(best_and_worst),
-        cmocka_unit_test(minimise),        cmocka_unit_test(knees),
-        cmocka_unit_test(knee_of_a_level), cmocka_unit_test(thousands),
-        cmocka_unit_test(levels_text),     cmocka_unit_test(units),
-    };
-    return cmocka_run_group_tests_name("summary", tests, NULL, NULL);
 }

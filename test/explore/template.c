@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Templates: what is replaced, what is left as it is, what is refused, what is left out. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "explore/space/template.h"
 #include "spaces.h"
@@ -37,8 +35,7 @@ static void expect_all(const char *const (*cases)[2], size_t count) {
         expect(cases[c][0], levels, cases[c][1]);
 }
 
-static void names(void **state) {
-    (void)state;
+TEST(names) {
     static const char *const cases[][2] = {
         {"", ""},
         {"plain", "plain"},
@@ -56,15 +53,13 @@ static void names(void **state) {
 }
 
 /* What a value has is not looked at again. */
-static void values_are_no_templates(void **state) {
-    (void)state;
+TEST(values_are_no_templates) {
     static const size_t braces[] = {0, 1, 0, 0}, closing[] = {0, 2, 0, 0};
     expect("<{mode}>", braces, "<{threads}>");
     expect("<{mode}>", closing, "<}}>");
 }
 
-static void literal_braces(void **state) {
-    (void)state;
+TEST(literal_braces) {
     static const char *const cases[][2] = {
         {"{{threads}}", "{threads}"},
         {"{{{threads}}}", "{4}"},
@@ -79,8 +74,7 @@ static void literal_braces(void **state) {
     expect_all(cases, COUNT_OF(cases));
 }
 
-static void braces_of_others(void **state) {
-    (void)state;
+TEST(braces_of_others) {
     static const char *const cases[][2] = {
         {"{}", "{}"},
         {"{", "{"},
@@ -100,16 +94,14 @@ static void braces_of_others(void **state) {
     expect_all(cases, COUNT_OF(cases));
 }
 
-static void what_does_not_apply(void **state) {
-    (void)state;
+TEST(what_does_not_apply) {
     static const size_t other[] = {0, 1, 0, 0};
     expect("--cache={cache}", other, NULL);
     expect("{threads}{cache}", other, NULL);
     expect("{threads}{{cache}}", other, "1{cache}");
 }
 
-static void what_is_named(void **state) {
-    (void)state;
+TEST(what_is_named) {
     static const struct {
         const char *text;
         uint64_t named;
@@ -125,8 +117,7 @@ static void what_is_named(void **state) {
     }
 }
 
-static void unknown_names(void **state) {
-    (void)state;
+TEST(unknown_names) {
     static const char *const cases[][2] = {
         {"{thread}", "{thread}: the space has no such parameter; it has threads, mode, a.b-c_1, "
                      "cache, and {{ is for a brace"},
@@ -155,14 +146,5 @@ static int teardown(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names),
-        cmocka_unit_test(values_are_no_templates),
-        cmocka_unit_test(literal_braces),
-        cmocka_unit_test(braces_of_others),
-        cmocka_unit_test(what_does_not_apply),
-        cmocka_unit_test(what_is_named),
-        cmocka_unit_test(unknown_names),
-    };
-    return cmocka_run_group_tests_name("template", tests, setup, teardown);
+    return tests_run(setup, teardown);
 }

@@ -17,9 +17,8 @@ static uint64_t tell(struct spex_time_left *time, double each, double until) {
     return count;
 }
 
-static void trials_come_to_take_less(void **state) {
+TEST(trials_come_to_take_less) {
     struct spex_time_left time = {0};
-    (void)state;
     assert_int_equal(spex_time_left_trials(&time, 0), 0);
     uint64_t told = tell(&time, 2, 40);
     assert_int_equal(told, 20);
@@ -34,9 +33,8 @@ static void trials_come_to_take_less(void **state) {
     assert_true(spex_time_left_over(&time, 99.96, LIMIT));
 }
 
-static void trials_come_to_take_longer(void **state) {
+TEST(trials_come_to_take_longer) {
     struct spex_time_left time = {0};
-    (void)state;
     uint64_t told = tell(&time, 0.1, 10);
     assert_int_equal(spex_time_left_trials(&time, told), 1000);
     told += tell(&time, 5, 90);
@@ -46,16 +44,14 @@ static void trials_come_to_take_longer(void **state) {
 }
 
 /* At least one more, as the host would not ask otherwise. */
-static void one_more(void **state) {
+TEST(one_more) {
     struct spex_time_left time = {0};
-    (void)state;
     spex_time_left_tell(&time, 99, LIMIT);
     assert_int_equal(spex_time_left_trials(&time, 1), 2);
 }
 
-static void without_a_limit(void **state) {
+TEST(without_a_limit) {
     struct spex_time_left time = {0};
-    (void)state;
     spex_time_left_tell(&time, 1, LIMIT);
     spex_time_left_tell(&time, 2, 0);
     assert_int_equal(spex_time_left_trials(&time, 2), 0);
@@ -64,24 +60,12 @@ static void without_a_limit(void **state) {
 }
 
 /* A store that somebody else has written. */
-static void wrong_times(void **state) {
+TEST(wrong_times) {
     static const double times[] = {-1, INFINITY, -INFINITY, 1e300, 0};
     struct spex_time_left time = {0};
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(times); i++)
         for (size_t j = 0; j < COUNT_OF(times); j++) {
             spex_time_left_tell(&time, times[i], times[j]);
             assert_in_range(spex_time_left_trials(&time, 7), 0, 1000000000);
         }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trials_come_to_take_less),
-        cmocka_unit_test(trials_come_to_take_longer),
-        cmocka_unit_test(one_more),
-        cmocka_unit_test(without_a_limit),
-        cmocka_unit_test(wrong_times),
-    };
-    return cmocka_run_group_tests_name("time left", tests, NULL, NULL);
 }

@@ -88,8 +88,7 @@ static void expect_all_told(const char *store, bool again, bool repeated) {
     spex_study_free(&study);
 }
 
-static void told(void **state) {
-    (void)state;
+TEST(told) {
     write_space(SPACE(A("3 7 20"), RUN("")));
     explore(false);
     expect_all_told("trials.db", false, false);
@@ -115,10 +114,7 @@ int main(int argc, char **argv) {
     int status;
     if (is_the_program(argc, argv, &status))
         return status;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(told),
-    };
     if (argc != 2 || !realpath(argv[1], policy))
         return 2;
-    return cmocka_run_group_tests_name("told", tests, explored_enter, explored_leave);
+    return tests_run(explored_enter, explored_leave);
 }

@@ -49,14 +49,13 @@ static struct spex_record record_of(size_t c) {
 }
 
 /* One by one, and all of them at once. */
-static void what_can_be_used_is_taken(void **state) {
+TEST(what_can_be_used_is_taken) {
     const struct spex_run_parameters run = {{"n"}, {4}, 1};
     struct spex_record all[COUNT_OF(cases)];
     uint64_t used, left_out, all_used = 0, all_left_out = 0;
     struct spex_training *training;
     struct spex_error error = {""};
     struct stream stream;
-    (void)state;
     begin_program(&stream);
     assert_int_equal(spex_training_create(&training, 1), 0);
     struct spex_training_kernels *kernels =
@@ -83,6 +82,5 @@ static void what_can_be_used_is_taken(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_can_be_used_is_taken)};
-    return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -75,8 +75,7 @@ static struct spex_models models_of_training(void) {
 #define PLAN_OF_ONE "<space name='p'>" A("1") "<run trials_per_config='1'/></space>"
 
 /* 20 executions in each of three runs; the kernel's parameter is its own. */
-static void kernels_are_trained(void **state) {
-    (void)state;
+TEST(kernels_are_trained) {
     train_well(PLAN(""), PROGRAM("end"));
     assert_int_equal(told.calls, 3);
     assert_int_equal(told.last.done, 3);
@@ -93,14 +92,13 @@ static void kernels_are_trained(void **state) {
 }
 
 /* A kernel without parameters has those of the run: numbers that vary and are not below 0. */
-static void parameters_of_the_run(void **state) {
+TEST(parameters_of_the_run) {
     static const char plan[] = "<space name='p'>" A(
         "1 2 4") "<parameter name='below' type='integer' values='-1 2'/>"
                  "<parameter name='zero' type='real' values='0 0.5'/>"
                  "<parameter name='one' type='integer' values='3'/>"
                  "<parameter name='mode' type='categorical' values='x y'/>"
                  "<parameter name='flag' type='boolean'/><run trials_per_config='1'/></space>";
-    (void)state;
     train_well(plan, PROGRAM("bare"));
     assert_int_equal(told.last.done, 48);
     struct spex_models models = models_of_training();
@@ -114,8 +112,7 @@ static void parameters_of_the_run(void **state) {
     spex_models_free(&models);
 }
 
-static void a_training_without_a_plan(void **state) {
-    (void)state;
+TEST(a_training_without_a_plan) {
     train_well(NULL, (char *const[]){self_path, (char *)(uintptr_t) "program",
                                      (char *)(uintptr_t) "end", (char *)(uintptr_t) "3", NULL});
     assert_int_equal(told.last.runs, 1);
@@ -123,7 +120,7 @@ static void a_training_without_a_plan(void **state) {
     spex_training_destroy(training);
 }
 
-static void runs_that_fail(void **state) {
+TEST(runs_that_fail) {
     static const struct {
         const char *what, *rest, *failure;
     } cases[] = {
@@ -132,7 +129,6 @@ static void runs_that_fail(void **state) {
         {"end", SETUP("exit 2", ""), "a=4: setup: exited with status 2"},
         {"end", TEARDOWN("exit 2", ""), "a=4: teardown: exited with status 2"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char plan[512];
         snprintf(plan, sizeof(plan), PLAN("%s"), cases[i].rest);
@@ -144,10 +140,9 @@ static void runs_that_fail(void **state) {
     }
 }
 
-static void an_interrupted_training(void **state) {
+TEST(an_interrupted_training) {
     struct spex_error error = {""};
     int pipes[2];
-    (void)state;
     assert_int_equal(pipe(pipes), 0);
     assert_int_equal(write(pipes[1], "x", 1), 1);
     assert_int_equal(train(PLAN(""), PROGRAM("silent"), pipes[0], &error), -EINTR);
@@ -187,8 +182,7 @@ static int training_goes(void *user) {
     return err;
 }
 
-static void without_memory(void **state) {
-    (void)state;
+TEST(without_memory) {
     write_space(PLAN_OF_ONE);
     assert_int_equal(training_goes(NULL), 0);
     assert_true(without_each_allocation(training_goes, NULL) > 30);
@@ -200,10 +194,5 @@ int main(int argc, char **argv) {
         return be_bare();
     if (is_the_program(argc, argv, &status))
         return status;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_are_trained),       cmocka_unit_test(parameters_of_the_run),
-        cmocka_unit_test(a_training_without_a_plan), cmocka_unit_test(runs_that_fail),
-        cmocka_unit_test(an_interrupted_training),   cmocka_unit_test(without_memory),
-    };
-    return cmocka_run_group_tests_name("trainings", tests, explored_enter, explored_leave);
+    return tests_run(explored_enter, explored_leave);
 }

@@ -68,9 +68,8 @@ static const struct around_case cases[] = {
     {"", 0, "", NULL, ""},
 };
 
-static void commands(void **state) {
+TEST(commands) {
     size_t descriptors = open_descriptors();
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         char xml[1024], log[256];
         struct spex_error why = {""};
@@ -95,11 +94,10 @@ static void commands(void **state) {
 }
 
 /* What stops everything ends the setup, but not the teardown. */
-static void a_stop(void **state) {
+TEST(a_stop) {
     struct spex_error why = {""};
     char log[64];
     int pipes[2];
-    (void)state;
     struct spex_space_file *file = space_of(
         SPACE(A("3 4"), SETUP("exec sleep 1000", "") TEARDOWN("sleep 0; echo t >>log", "")));
     assert_int_equal(pipe(pipes), 0);
@@ -150,10 +148,9 @@ static void expect_load(const char *does, const char *directory, int stop_fd, in
     assert_int_equal(access(SPEX_TRIAL_LOADS, F_OK), -1);
 }
 
-static void loads(void **state) {
+TEST(loads) {
     char missing[320], reason[512];
     int pipes[2];
-    (void)state;
     char *before = strdup(getenv("PATH")), path[4608];
     snprintf(path, sizeof(path), "%s:%s", scratch_path, before);
     setenv("PATH", path, 1);
@@ -197,7 +194,7 @@ static int loads_that_never_began(void *user) {
 }
 
 /* A program that has no name in this configuration fails the trial, whose loads have rows. */
-static void a_program_without_a_name(void **state) {
+TEST(a_program_without_a_name) {
     static char name[] = "./{b}", *argv[] = {name, NULL};
     struct spex_space_file *file =
         space_of("<space name='s'><parameter name='on' type='boolean'/>"
@@ -205,7 +202,6 @@ static void a_program_without_a_name(void **state) {
                  "<load stressor='cpu' workers='1'/><load stressor='vm' workers='{b}'/></space>");
     const struct spex_launch base = {.config = scratch_path};
     struct spex_error why = {""};
-    (void)state;
     for (size_t on = 0; on < 2; on++) {
         const size_t levels[] = {on, 0};
         trial = (struct spex_trial){.ok = false};
@@ -221,19 +217,13 @@ static void a_program_without_a_name(void **state) {
     spex_space_free(file);
 }
 
-static void without_memory(void **state) {
+TEST(without_memory) {
     struct spex_space_file *file = space_of(SPACE(A("3 4"), LOADS));
-    (void)state;
     assert_int_equal(loads_that_never_began(file), 0);
     assert_true(without_each_allocation(loads_that_never_began, file) >= 8);
     spex_space_free(file);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands),       cmocka_unit_test(a_stop),
-        cmocka_unit_test(loads),          cmocka_unit_test(a_program_without_a_name),
-        cmocka_unit_test(without_memory),
-    };
-    return cmocka_run_group_tests_name("trial_agent", tests, explored_enter, explored_leave);
+    return tests_run(explored_enter, explored_leave);
 }

@@ -2,8 +2,6 @@
 /* What a trial keeps of the records of its probes: an entry for each value, times in seconds, with
  * the names that the program told. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../scarce_memory.h"
 #include "explore/trial/trial_metrics.h"
@@ -111,9 +109,8 @@ static void expect_all(const struct spex_trial *trial) {
 }
 
 /* Of no time there is no rate. */
-static void entries(void **state) {
+TEST(entries) {
     struct spex_space_file *file = space_of(SPACE);
-    (void)state;
     for (int timed = 0; timed < 2; timed++) {
         struct spex_trial trial;
         assert_int_equal(spex_trial_init(&trial, &file->space, (size_t[]){0}), 0);
@@ -146,21 +143,12 @@ static int entries_are_made(void *user) {
     return err;
 }
 
-static void entries_without_memory(void **state) {
+TEST(entries_without_memory) {
     struct spex_space_file *file = space_of(SPACE);
-    (void)state;
     assert_int_equal(spex_tracer_create(&tracer), 0);
     add_all();
     assert_int_equal(entries_are_made(file), 0);
     assert_true(without_each_allocation(entries_are_made, file) >= 6);
     spex_tracer_destroy(tracer);
     spex_space_free(file);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries),
-        cmocka_unit_test(entries_without_memory),
-    };
-    return cmocka_run_group_tests_name("trial_metrics", tests, NULL, NULL);
 }

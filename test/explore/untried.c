@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a model of the tried expects of the untried, against made-up spaces whose truth is known. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "explore/findings/untried.h"
 #include "spaces.h"
@@ -49,9 +48,8 @@ static double fill(struct spex_summary *summary, size_t count, size_t clear, dou
 }
 
 /* Its interval holds the truth about as often as it says, and what it names is better. */
-static void what_is_expected_is_true(void **state) {
+TEST(what_is_expected_is_true) {
     unsigned held = 0, better = 0, promised = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct spex_space_file *file = space_of(valley);
         struct spex_summary summary;
@@ -78,14 +76,13 @@ static void what_is_expected_is_true(void **state) {
 }
 
 /* When the valley's bottom is tried, hardly anything is expected of the rest. */
-static void nothing_is_promised_where_the_best_is_tried(void **state) {
+TEST(nothing_is_promised_where_the_best_is_tried) {
     struct spex_space_file *file = space_of(valley);
     struct spex_summary summary;
     struct spex_accuracy accuracy;
     struct spex_untried untried;
     uint64_t random = 1;
     size_t best[] = {13, 6, 0};
-    (void)state;
     spex_summary_init(&summary, &file->space);
     for (int t = 0; t < 2; t++)
         add(&summary, best, truth(best));
@@ -98,14 +95,13 @@ static void nothing_is_promised_where_the_best_is_tried(void **state) {
     spex_space_free(file);
 }
 
-static void all_tried_and_too_few(void **state) {
+TEST(all_tried_and_too_few) {
     struct spex_space_file *file =
         space_of("<space name='s'><parameter name='a' type='integer' min='0' max='9'/>"
                  "<objective command='wall' goal='maximise'/></space>");
     struct spex_summary summary;
     struct spex_accuracy accuracy;
     struct spex_untried untried;
-    (void)state;
     spex_summary_init(&summary, &file->space);
     for (size_t a = 0; a < 10; a++) {
         for (int t = 0; t < 2; t++)
@@ -120,13 +116,4 @@ static void all_tried_and_too_few(void **state) {
     }
     spex_summary_free(&summary);
     spex_space_free(file);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_expected_is_true),
-        cmocka_unit_test(nothing_is_promised_where_the_best_is_tried),
-        cmocka_unit_test(all_tried_and_too_few),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

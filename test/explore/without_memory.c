@@ -55,8 +55,7 @@ static int space_reads(void *user) {
     return err;
 }
 
-static void spaces(void **state) {
-    (void)state;
+TEST(spaces) {
     const char *const all[] = {all_kinds, all_commands};
     for (size_t a = 0; a < 2; a++) {
         void *text = (void *)(uintptr_t)all[a];
@@ -88,9 +87,8 @@ static int config_goes(void *user) {
     return 0;
 }
 
-static void configurations(void **state) {
+TEST(configurations) {
     struct spex_space_file *file = space_of(all_kinds);
-    (void)state;
     assert_int_equal(config_goes(file), 0);
     assert_true(without_each_allocation(config_goes, file) > 4);
     spex_space_free(file);
@@ -163,9 +161,8 @@ static int store_goes(void *user) {
     return checked(err ? err : store_is_read(PATH, &why), why.text);
 }
 
-static void stores(void **state) {
+TEST(stores) {
     struct spex_space_file *file = space_of(xml);
-    (void)state;
     assert_int_equal(store_goes(file), 0);
     assert_true(without_each_allocation(store_goes, file) > 30);
     spex_space_free(file);
@@ -225,9 +222,8 @@ static struct exploration exploration_of(const char *policy, const char *what, c
                                             .progress = note_trials}};
 }
 
-static void explorations(void **state) {
+TEST(explorations) {
     struct exploration exploration = exploration_of("grid", "end", SPACE(A("3"), RUN("")));
-    (void)state;
     exploration.options.user = &exploration.trials;
     exploration.fresh = true;
     exploration.expected = 1;
@@ -236,11 +232,10 @@ static void explorations(void **state) {
 }
 
 /* Nothing else is said of the command than that there is no memory. */
-static void commands(void **state) {
+TEST(commands) {
     static char *argv[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c",
                            (char *)(uintptr_t) "echo '{\"a\":' {n}}", NULL};
     struct exploration exploration = exploration_of("grid", "end", all_commands);
-    (void)state;
     exploration.options.argv = argv;
     exploration.options.user = &exploration.trials;
     exploration.fresh = true;
@@ -251,10 +246,9 @@ static void commands(void **state) {
 }
 
 /* All is in the store, and the policy is asked and told again. */
-static void resumed_explorations(void **state) {
+TEST(resumed_explorations) {
     struct exploration exploration =
         exploration_of("tpe", "end", SPACE(A("3 10"), RUN("trials='2'")));
-    (void)state;
     exploration.options.user = &exploration.trials;
     exploration.expected = 2;
     unlink("trials.db");
@@ -264,9 +258,8 @@ static void resumed_explorations(void **state) {
 }
 
 /* The failed trial waits for its repetition, which fails as well. */
-static void repeated_explorations(void **state) {
+TEST(repeated_explorations) {
     struct exploration exploration = exploration_of("grid", "fail", SPACE(A("3"), RUN("")));
-    (void)state;
     exploration.options.user = &exploration.trials;
     exploration.options.retry_failed = true;
     exploration.expected = 1;
@@ -279,14 +272,5 @@ int main(int argc, char **argv) {
     int status;
     if (is_the_program(argc, argv, &status))
         return status;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spaces),
-        cmocka_unit_test(configurations),
-        cmocka_unit_test(stores),
-        cmocka_unit_test(explorations),
-        cmocka_unit_test(commands),
-        cmocka_unit_test(resumed_explorations),
-        cmocka_unit_test(repeated_explorations),
-    };
-    return cmocka_run_group_tests_name("without memory", tests, explored_enter, explored_leave);
+    return tests_run(explored_enter, explored_leave);
 }

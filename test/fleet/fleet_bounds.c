@@ -4,10 +4,6 @@
 #define _GNU_SOURCE
 #include "../check.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "fleet/kernels/kernel_message.h"
 #include "fleet/message/message.h"
 #include "fleet/trials/trial_message.h"
@@ -62,8 +58,7 @@ static int report_read(const char *text, struct spex_error *error) {
 #define WHOLE(name) name ": a whole number was expected"
 #define UP_TO(most) "a number from 0 to " most ", or null, was expected"
 
-static void reports(void **unused) {
-    (void)unused;
+TEST(reports) {
     static const char good[] =
         "{\"format\":1,\"agent\":1,\"desired\":2,\"probes\":[\"a:lat\",\"b:lat\",\"c:lat\",\"d:"
         "lat\",\"e:lat\"],"
@@ -130,8 +125,7 @@ static void reports(void **unused) {
 }
 
 /* As many probes and instances as there may be, and one more. */
-static void large_reports(void **unused) {
-    (void)unused;
+TEST(large_reports) {
     for (size_t more = 0; more < 2; more++) {
         struct spex_error error;
         char *text = NULL;
@@ -180,8 +174,7 @@ static int result_read(const char *text, struct spex_error *error) {
 #define LEVELS  "levels: a configuration of the space was expected"
 #define MACHINE "machine: a text of 1 to 255 bytes was expected"
 
-static void results(void **unused) {
-    (void)unused;
+TEST(results) {
     static const char good[] = "{\"format\":1,\"exploration\":\"00000000000000aa\",\"class\":\"0\","
                                "\"trial\":[7,2],\"levels\":[2],"
                                "\"machine\":[\"h\",\"6.1\",\"c\",\"2\",\"8\",\"b\",\"s\"],\"ok\":"
@@ -309,8 +302,7 @@ static int kernels_read(const char *text, struct spex_error *error) {
 #define NAME  "parameters: the name of one was expected"
 #define PATHS "path: a text of 1 to 4095 bytes was expected"
 
-static void kernels(void **unused) {
-    (void)unused;
+TEST(kernels) {
     static const char good[] =
         "{\"format\":1,\"agent\":5,\"machine\":[\"h\",\"6.1\",\"c\",\"2\",\"8\",\"b\",\"s\"],"
         "\"lost\":3,"
@@ -372,11 +364,5 @@ static int end(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reports),
-        cmocka_unit_test(large_reports),
-        cmocka_unit_test(results),
-        cmocka_unit_test(kernels),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
+    return tests_run(begin, end);
 }

@@ -3,7 +3,6 @@
  * the load does not explain, instances that are lost and that come, probes that become dearer. What
  * docs/fleet.md says of each decision holds for every one of them. */
 #include <math.h>
-#include <string.h>
 
 #include "fleet/decide/master.h"
 #include "policies.h"
@@ -272,24 +271,14 @@ static double course_run(uint64_t seed, bool check) {
     return sum;
 }
 
-static void each_decision_is_right(void **state) {
-    (void)state;
+TEST(each_decision_is_right) {
     for (uint64_t seed = 1; seed <= COURSES; seed++)
         course_run(seed, true);
     for (size_t a = 0; a < COUNT_OF(actions); a++)
         assert_true(actions[a] > COURSES / 10);
 }
 
-static void equal_courses_have_equal_decisions(void **state) {
-    (void)state;
+TEST(equal_courses_have_equal_decisions) {
     for (uint64_t seed = 1; seed <= COURSES / 10; seed++)
         assert_true(course_run(seed, false) == course_run(seed, false));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_decision_is_right),
-        cmocka_unit_test(equal_courses_have_equal_decisions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,6 @@
 /* The master's decisions, against inequalities that are reckoned here; and fleets in virtual time
  * whose right answers are known. */
 #include <math.h>
-#include <string.h>
 
 #include "fleet/decide/estimate.h"
 #include "fleet/decide/spread.h"

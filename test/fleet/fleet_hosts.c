@@ -2,8 +2,6 @@
 /* The hosts of a fleet as its master knows them: which are heard, rivals and gone, what their
  * probes cost, and when something is to be written for them; against what the test keeps itself. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "made_lead.h"
 
@@ -67,13 +65,12 @@ static int report(unsigned host, uint32_t agent, size_t count, double now) {
 }
 
 /* Reports and silence of many hosts, with rivals, by a model. */
-static void hosts_are_heard_and_gone(void **unused) {
+TEST_WITH(hosts_are_heard_and_gone, begin, lead_end) {
     bool there[HOSTS] = {false};
     double heard[HOSTS] = {0}, now = 0;
     uint32_t agent[HOSTS] = {0};
     uint64_t seed = 1, reports = 0, refused = 0;
     size_t counts[HOSTS] = {0};
-    (void)unused;
     for (unsigned step = 0; step < 4000; step++) {
         unsigned h = (unsigned)random_below(&seed, HOSTS);
         uint32_t from = 1 + (uint32_t)random_below(&seed, 8) / 7;
@@ -126,9 +123,8 @@ static void hosts_are_heard_and_gone(void **unused) {
         }
 }
 
-static void names_have_bounds(void **unused) {
+TEST_WITH(names_have_bounds, begin, lead_end) {
     char name[SPEX_FLEET_NAME_BYTES + 2];
-    (void)unused;
     for (size_t length = SPEX_FLEET_NAME_BYTES - 1; length <= SPEX_FLEET_NAME_BYTES; length++) {
         struct spex_fleet_report made = make(1, 1, 0, NULL);
         memset(name, 'n', length);
@@ -142,8 +138,7 @@ static void names_have_bounds(void **unused) {
 }
 
 /* Of the same key there is one; the others are counted. */
-static void the_same_instance_twice(void **unused) {
-    (void)unused;
+TEST_WITH(the_same_instance_twice, begin, lead_end) {
     struct spex_fleet_report made = make(1, 4, 0, NULL);
     made.items[2].key = made.items[0].key;
     made.items[3].key.loaded_ns++;
@@ -161,9 +156,8 @@ static void expect_cost(size_t probe, double cost, bool measured, bool recorded)
 }
 
 /* The mean of those at which the probe is on: the first one as it is, then a tenth of each. */
-static void costs_are_learnt(void **unused) {
+TEST_WITH(costs_are_learnt, begin, lead_end) {
     static const float dear[] = {0.008F, 0.5F}, cheap[] = {0.004F, -1}, none[] = {0, 0.006F};
-    (void)unused;
     assert_int_equal(report(0, 1, 2, 0), 0);
     decide(0);
     assert_int_equal(lead.map.count, 2);
@@ -218,9 +212,8 @@ static void take_with(double now, uint64_t desired, size_t item, int32_t process
 
 /* The first time, when an agent keeps to another one for more than 3 s, or when an instance is
  * another one or is to record others. */
-static void what_is_desired_is_written_when_it_is_due(void **unused) {
+TEST_WITH(what_is_desired_is_written_when_it_is_due, begin, lead_end) {
     struct spex_fleet_desired desired;
-    (void)unused;
     assert_int_equal(report(0, 1, 3, 0), 0);
     decide(0);
     assert_true(is_due(0));
@@ -255,16 +248,4 @@ static void what_is_desired_is_written_when_it_is_due(void **unused) {
     spex_fleet_desired_free(&desired);
     take_with(12, 2, 0, 1, 5);
     assert_false(is_due(12));
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, lead_end)
-    const struct CMUnitTest tests[] = {
-        TEST(hosts_are_heard_and_gone),
-        TEST(names_have_bounds),
-        TEST(the_same_instance_twice),
-        TEST(costs_are_learnt),
-        TEST(what_is_desired_is_written_when_it_is_due),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,8 @@
  * and fitted. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "../check.h"
 #include "fleet/kernels/fleet_kernels.h"
 
 #define TEXT(text) ((char *)(uintptr_t)(text))
@@ -87,8 +79,7 @@ static struct spex_models fitted(const struct spex_training *training) {
 }
 
 /* Two ranges of a kernel, from two agents, give the model of both. */
-static void samples_become_the_model_of_all(void **unused) {
-    (void)unused;
+TEST(samples_become_the_model_of_all) {
     struct spex_fleet_kernels kernels = {.class_count = 0};
     struct spex_training *parts[] = {trained("a/b", 1, 40, 5), trained("a/b", 60, 100, 5)};
     struct spex_training *whole = trained("a/b", 1, 100, 5);
@@ -119,8 +110,7 @@ static void samples_become_the_model_of_all(void **unused) {
 }
 
 /* What is told of a class becomes the same training again. */
-static void what_is_kept_is_taken_again(void **unused) {
-    (void)unused;
+TEST(what_is_kept_is_taken_again) {
     struct spex_fleet_kernels kernels = {.class_count = 0}, again = {.class_count = 0};
     struct spex_training *training = trained("a", 1, 30, 4);
     struct spex_kernel_message message;
@@ -170,8 +160,7 @@ static void take_of(struct spex_fleet_kernels *kernels, unsigned class, const ch
 }
 
 /* A class that is silent gives its place to another one; one that is not does not. */
-static void classes_have_so_many_places(void **unused) {
-    (void)unused;
+TEST(classes_have_so_many_places) {
     struct spex_fleet_kernels kernels = {.class_count = 0};
     for (unsigned c = 0; c < SPEX_FLEET_CLASSES_MAX; c++)
         take_of(&kernels, c, "a", c);
@@ -189,8 +178,7 @@ static void classes_have_so_many_places(void **unused) {
     spex_fleet_kernels_free(&kernels);
 }
 
-static void kernels_have_so_many_places(void **unused) {
-    (void)unused;
+TEST(kernels_have_so_many_places) {
     struct spex_fleet_kernels kernels = {.class_count = 0};
     char path[16];
     for (int k = 0; k < SPEX_FLEET_KERNELS_MAX + 2; k++) {
@@ -211,8 +199,7 @@ static void kernels_have_so_many_places(void **unused) {
 
 /* Of many kernels there are several messages, each within its limits; what the program has lost is
  * in the first one. */
-static void many_kernels_take_several_messages(void **unused) {
-    (void)unused;
+TEST(many_kernels_take_several_messages) {
     struct sent sent = {.count = 0};
     struct spex_training *training = trained("first", 1, 1, 1);
     struct spex_trained *kernel;
@@ -256,8 +243,7 @@ static void check_json(json_t *json, const char *expected) {
     "{\"format\":1,\"agent\":5," MACHINE ",\"lost\":" lost ",\"kernels\":[" kernels "]}"
 
 /* Each message is a run of its own, but those that are kept have theirs. */
-static void what_is_told_is_counted(void **unused) {
-    (void)unused;
+TEST(what_is_told_is_counted) {
     struct spex_fleet_kernels kernels = {.class_count = 0};
     assert_int_equal(
         take_text(&kernels,
@@ -298,8 +284,7 @@ static void what_is_told_is_counted(void **unused) {
 }
 
 /* For exactly so long it keeps its place, and no longer. */
-static void classes_keep_their_places_for_so_long(void **unused) {
-    (void)unused;
+TEST(classes_keep_their_places_for_so_long) {
     struct spex_fleet_kernels kernels = {.class_count = 0};
     for (unsigned c = 0; c < SPEX_FLEET_CLASSES_MAX; c++)
         take_of(&kernels, c, "a", 100 + c);
@@ -323,8 +308,7 @@ static int refuse(void *user, const char *text, size_t size) {
 
 /* Another message is begun behind 1024 rows, whatever their parameters; what a message meets ends
  * them. */
-static void messages_have_so_many_rows(void **unused) {
-    (void)unused;
+TEST(messages_have_so_many_rows) {
     static const char *const names[] = {"n", "m", "o"};
     struct spex_training *training;
     struct spex_trained *kernel;
@@ -351,18 +335,4 @@ static void messages_have_so_many_rows(void **unused) {
     assert_int_equal(calls, 2);
     sent_free(&sent);
     spex_training_destroy(training);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_become_the_model_of_all),
-        cmocka_unit_test(what_is_kept_is_taken_again),
-        cmocka_unit_test(classes_have_so_many_places),
-        cmocka_unit_test(kernels_have_so_many_places),
-        cmocka_unit_test(many_kernels_take_several_messages),
-        cmocka_unit_test(what_is_told_is_counted),
-        cmocka_unit_test(messages_have_so_many_rows),
-        cmocka_unit_test(classes_keep_their_places_for_so_long),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The fleet as its master sees it, from reports that the test makes. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "made_lead.h"
 
@@ -66,8 +64,7 @@ static double pass(double from, int seconds, size_t count) {
     return from + seconds;
 }
 
-static void half_of_the_instances_are_told_to_record(void **unused) {
-    (void)unused;
+TEST_WITH(half_of_the_instances_are_told_to_record, begin, lead_end) {
     double now = pass(0, 10, 4);
     struct spex_fleet_desired desired = written(now);
     size_t on = 0;
@@ -80,8 +77,7 @@ static void half_of_the_instances_are_told_to_record(void **unused) {
     spex_fleet_desired_free(&desired);
 }
 
-static void what_is_desired_is_written_when_it_changes_or_was_lost(void **unused) {
-    (void)unused;
+TEST_WITH(what_is_desired_is_written_when_it_changes_or_was_lost, begin, lead_end) {
     double now = pass(0, 10, 4);
     struct spex_fleet_desired desired = written(now);
     spex_fleet_desired_free(&desired);
@@ -97,8 +93,7 @@ static void what_is_desired_is_written_when_it_changes_or_was_lost(void **unused
     assert_true(spex_lead_is_due(&lead, &lead.hosts[0], now + 9));
 }
 
-static void a_new_master_goes_on_with_what_was_desired(void **unused) {
-    (void)unused;
+TEST_WITH(a_new_master_goes_on_with_what_was_desired, begin, lead_end) {
     struct spex_fleet_desired before = written(pass(0, 10, 4));
     struct spex_fleet_wanted was[4];
     memcpy(was, before.items, sizeof(was));
@@ -118,8 +113,7 @@ static void a_new_master_goes_on_with_what_was_desired(void **unused) {
     assert_null(lead.hosts[0].before.items);
 }
 
-static void a_silent_host_is_gone_unless_the_master_was(void **unused) {
-    (void)unused;
+TEST_WITH(a_silent_host_is_gone_unless_the_master_was, begin, lead_end) {
     double now = pass(0, 3, 2);
     spex_lead_forgive(&lead, now + 100);
     decide(now + 102);
@@ -130,8 +124,7 @@ static void a_silent_host_is_gone_unless_the_master_was(void **unused) {
     assert_int_equal(lead.state.count, 0);
 }
 
-static void two_agents_of_one_name(void **unused) {
-    (void)unused;
+TEST_WITH(two_agents_of_one_name, begin, lead_end) {
     assert_int_equal(report("h", 1, 1, 0, 0, NULL, 0), 0);
     assert_int_equal(report("h", 2, 3, 1, 0, NULL, 0), -17);
     assert_int_equal(lead.hosts[0].report.count, 1);
@@ -140,8 +133,7 @@ static void two_agents_of_one_name(void **unused) {
     assert_int_equal(lead.refused, 1);
 }
 
-static void dear_probes_are_divided(void **unused) {
-    (void)unused;
+TEST_WITH(dear_probes_are_divided, begin, lead_end) {
     struct spex_fleet_set on[4] = {{{3}}, {{3}}, {{3}}, {{3}}};
     double now = pass(0, 10, 4);
     assert_int_equal(lead.decision.covered, 2);
@@ -157,8 +149,7 @@ static void dear_probes_are_divided(void **unused) {
     assert_int_equal(lead.state.instrumented, 2);
 }
 
-static void instances_are_found_by_name(void **unused) {
-    (void)unused;
+TEST_WITH(instances_are_found_by_name, begin, lead_end) {
     char name[SPEX_LEAD_NAME_BYTES];
     pass(0, 2, 3);
     assert_int_equal(spex_lead_look(&lead), 0);
@@ -170,8 +161,7 @@ static void instances_are_found_by_name(void **unused) {
 }
 
 /* Of a row of stuck decisions the first counts, and any other between them ends the row. */
-static void stuck_decisions_count_once(void **unused) {
-    (void)unused;
+TEST_WITH(stuck_decisions_count_once, begin, lead_end) {
     spex_fleet_policy_free(policy);
     policy = policy_with("<throughput at_least='1000'/>");
     spex_lead_init(&lead, policy, false, 1);
@@ -183,21 +173,4 @@ static void stuck_decisions_count_once(void **unused) {
     }
     assert_int_equal(lead.acted.action, SPEX_FLEET_STUCK);
     assert_true(lead.acted.time == 1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(half_of_the_instances_are_told_to_record, begin, lead_end),
-        cmocka_unit_test_setup_teardown(what_is_desired_is_written_when_it_changes_or_was_lost,
-                                        begin, lead_end),
-        cmocka_unit_test_setup_teardown(a_new_master_goes_on_with_what_was_desired, begin,
-                                        lead_end),
-        cmocka_unit_test_setup_teardown(a_silent_host_is_gone_unless_the_master_was, begin,
-                                        lead_end),
-        cmocka_unit_test_setup_teardown(two_agents_of_one_name, begin, lead_end),
-        cmocka_unit_test_setup_teardown(dear_probes_are_divided, begin, lead_end),
-        cmocka_unit_test_setup_teardown(instances_are_found_by_name, begin, lead_end),
-        cmocka_unit_test_setup_teardown(stuck_decisions_count_once, begin, lead_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "made_lead.h"
 
@@ -194,8 +192,7 @@ static void check_why(const char *name, const char *mode) {
     json_decref(why);
 }
 
-static void the_state_is_told(void **state) {
-    (void)state;
+TEST_WITH(the_state_is_told, begin, lead_end) {
     double now = run_fleet();
     check_status(2, 6);
     json_t *rest = spex_lead_status(&lead, 5);
@@ -222,8 +219,7 @@ static void the_state_is_told(void **state) {
     check_status(1, 1);
 }
 
-static void what_is_desired_has_the_probes_of_the_host(void **state) {
-    (void)state;
+TEST_WITH(what_is_desired_has_the_probes_of_the_host, begin, lead_end) {
     *lost = '\0';
     west.count = 4;
     east = (struct host){"east", {"e:lat", "a:lat", NULL}, 2, 30, {0}, 0, 0.012, 0.03};
@@ -249,13 +245,4 @@ static void what_is_desired_has_the_probes_of_the_host(void **state) {
         assert_false(spex_lead_is_due(&lead, &lead.hosts[h], now + 3));
         assert_true(spex_lead_is_due(&lead, &lead.hosts[h], now + 3.01));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_state_is_told, begin, lead_end),
-        cmocka_unit_test_setup_teardown(what_is_desired_has_the_probes_of_the_host, begin,
-                                        lead_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,8 +28,7 @@ static void check_taken(struct spex_link_inbox *inbox, const char *subject, cons
     assert_null(message.data);
 }
 
-static void messages(void **unused) {
-    (void)unused;
+TEST(messages) {
     struct spex_link *link = connected();
     struct spex_link_inbox *inbox, *few;
     struct spex_link_message message;
@@ -87,8 +86,7 @@ static void *answerer(void *user) {
     return NULL;
 }
 
-static void requests(void **unused) {
-    (void)unused;
+TEST(requests) {
     struct spex_link *link = connected();
     struct spex_link_inbox *inbox;
     struct spex_link_message answer;
@@ -124,8 +122,7 @@ static void check_watched(struct spex_link_watch *watch, const char *key, const 
     spex_link_message_free(&message);
 }
 
-static void values(void **unused) {
-    (void)unused;
+TEST(values) {
     struct spex_link *link = connected();
     struct spex_link_watch *watch;
     struct spex_link_message value;
@@ -181,8 +178,7 @@ static void check_job(struct spex_queue *queue, const char *data, unsigned deliv
     assert_null(job.message.data);
 }
 
-static void queues(void **unused) {
-    (void)unused;
+TEST(queues) {
     struct spex_link *link = connected();
     struct spex_queue *queue, *other;
     struct spex_queue_job job;
@@ -233,8 +229,7 @@ static void queues(void **unused) {
 }
 
 /* A server that goes and comes again, and one that is not there yet. */
-static void connections(void **unused) {
-    (void)unused;
+TEST(connections) {
     struct spex_link *link = connected();
     struct spex_error error = {""};
     server_kill();
@@ -255,8 +250,7 @@ static void connections(void **unused) {
 }
 
 /* What the server does not permit is told. */
-static void permissions(void **unused) {
-    (void)unused;
+TEST(permissions) {
     struct spex_link *link;
     struct spex_link_message answer;
     struct spex_error error = {""};
@@ -289,14 +283,10 @@ static int end(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages), cmocka_unit_test(requests),    cmocka_unit_test(values),
-        cmocka_unit_test(queues),   cmocka_unit_test(connections), cmocka_unit_test(permissions),
-    };
     if (!server_start("")) {
         server_remove();
         puts("skipped: there is no nats-server");
         return 77;
     }
-    return cmocka_run_group_tests(tests, NULL, end);
+    return tests_run(NULL, end);
 }

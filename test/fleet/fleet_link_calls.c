@@ -4,7 +4,6 @@
  * (fleet_link.c). */
 #include <errno.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "fleet/link/link.h"
 #include "fleet/link/link_options.h"
@@ -55,10 +54,9 @@ static void fail_call(const char *name, natsStatus status, unsigned times) {
     "natsOptions_SetReconnectedCB\n"                                                               \
     "natsConnection_Connect\n"
 
-static void a_link_opens_and_closes(void **unused) {
+TEST(a_link_opens_and_closes) {
     struct spex_link *link;
     struct spex_error error;
-    (void)unused;
     made_reset();
     assert_int_equal(spex_link_open(&local, &link, &error), 0);
     expect_told("natsOptions_Create\n"
@@ -72,7 +70,7 @@ static void a_link_opens_and_closes(void **unused) {
     expect_told("");
 }
 
-static void what_is_secret_and_trusted_is_passed_on(void **unused) {
+TEST(what_is_secret_and_trusted_is_passed_on) {
     char path[] = "/tmp/spex-link-XXXXXX", expected[1024];
     static const struct {
         const char *text, *call, *url, *host;
@@ -82,7 +80,6 @@ static void what_is_secret_and_trusted_is_passed_on(void **unused) {
         {"-----BEGIN NATS USER JWT-----", "natsOptions_SetUserCredentialsFromFiles PATH -",
          "nats://1.2.3.4", "1.2.3.4"},
     };
-    (void)unused;
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
@@ -140,7 +137,7 @@ static void what_is_secret_and_trusted_is_passed_on(void **unused) {
     unlink(path);
 }
 
-static void a_call_that_fails_opens_nothing(void **unused) {
+TEST(a_call_that_fails_opens_nothing) {
     static const char *const names[] = {"natsOptions_Create",
                                         "natsOptions_SetTimeout",
                                         "natsOptions_SetName",
@@ -154,7 +151,6 @@ static void a_call_that_fails_opens_nothing(void **unused) {
                                         "natsOptions_SetReconnectedCB",
                                         "natsConnection_Connect",
                                         "natsConnection_JetStream"};
-    (void)unused;
     for (size_t n = 0; n < COUNT_OF(names); n++) {
         struct spex_link *link;
         struct spex_error error;
@@ -175,11 +171,10 @@ static void a_call_that_fails_opens_nothing(void **unused) {
 
 /* A server that is not there is tried again; one that refuses is not. One that ends while it is
  * asked is asked again. */
-static void a_server_may_be_away_or_refuse(void **unused) {
+TEST(a_server_may_be_away_or_refuse) {
     static const natsStatus away[] = {NATS_NO_SERVER, NATS_IO_ERROR, NATS_TIMEOUT};
     struct spex_link *link;
     struct spex_error error;
-    (void)unused;
     for (size_t a = 0; a < COUNT_OF(away); a++) {
         made_reset();
         fail_call("natsConnection_Connect", away[a], 1);
@@ -210,7 +205,7 @@ static void a_server_may_be_away_or_refuse(void **unused) {
     assert_int_equal(made.alive, 0);
 }
 
-static void the_state_is_that_of_the_connection(void **unused) {
+TEST(the_state_is_that_of_the_connection) {
     static const struct {
         natsConnStatus status;
         const char *text;
@@ -226,7 +221,6 @@ static void the_state_is_that_of_the_connection(void **unused) {
         {NATS_CONN_STATUS_CLOSED, NULL, -EACCES,
          "NATS has closed the connection: no reason is known"},
     };
-    (void)unused;
     struct spex_link *link = opened();
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_error error = {""};
@@ -244,7 +238,7 @@ static void the_state_is_that_of_the_connection(void **unused) {
 }
 
 /* What failed, and what the server did not permit, which it tells beside. */
-static void each_status_has_its_error(void **unused) {
+TEST(each_status_has_its_error) {
     static const struct {
         natsStatus status;
         int err;
@@ -259,7 +253,6 @@ static void each_status_has_its_error(void **unused) {
     struct spex_link_message answer;
     struct spex_error error;
     char expected[256];
-    (void)unused;
     struct spex_link *link = opened();
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         fail_call("natsConnection_Publish", cases[c].status, 1);
@@ -292,9 +285,8 @@ static void each_status_has_its_error(void **unused) {
     closed(link);
 }
 
-static void names_are_parts_of_subjects(void **unused) {
+TEST(names_are_parts_of_subjects) {
     char longest[65];
-    (void)unused;
     memset(longest, 'a', 64);
     longest[64] = '\0';
     assert_false(spex_link_is_name(longest));
@@ -302,17 +294,4 @@ static void names_are_parts_of_subjects(void **unused) {
     assert_true(spex_link_is_name("Z") && spex_link_is_name("a-Z_09"));
     assert_false(spex_link_is_name("") || spex_link_is_name("a.b") || spex_link_is_name("a*") ||
                  spex_link_is_name("a b"));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_link_opens_and_closes),
-        cmocka_unit_test(what_is_secret_and_trusted_is_passed_on),
-        cmocka_unit_test(a_call_that_fails_opens_nothing),
-        cmocka_unit_test(a_server_may_be_away_or_refuse),
-        cmocka_unit_test(the_state_is_that_of_the_connection),
-        cmocka_unit_test(each_status_has_its_error),
-        cmocka_unit_test(names_are_parts_of_subjects),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,15 +4,11 @@
 #include "../check.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fleet/message/message.h"
 #include "text/printable.h"
 
-static void a_report_is_read_as_it_was_written(void **unused) {
-    (void)unused;
+TEST(a_report_is_read_as_it_was_written) {
     struct spex_fleet_reported item = {.key = {7, 123456789012345678},
                                        .program = "shop",
                                        .response = 0.25,
@@ -56,8 +52,7 @@ static void a_report_is_read_as_it_was_written(void **unused) {
     free(text);
 }
 
-static void what_is_desired_is_read_as_it_was_written(void **unused) {
-    (void)unused;
+TEST(what_is_desired_is_read_as_it_was_written) {
     struct spex_fleet_wanted items[2] = {{.key = {1, 2}}, {.key = {3, 4}}};
     struct spex_fleet_desired desired = {.number = 12, .items = items, .count = 2}, read;
     struct spex_error error;
@@ -121,8 +116,7 @@ static void check_refused(const char *text) {
     assert_null(report.probes.items);
 }
 
-static void malformed_messages_are_refused(void **unused) {
-    (void)unused;
+TEST(malformed_messages_are_refused) {
     char text[1024];
     for (size_t m = 0; m < COUNT_OF(malformed); m++)
         check_refused(malformed[m]);
@@ -133,13 +127,4 @@ static void malformed_messages_are_refused(void **unused) {
                  wrong_items[w]);
         check_refused(text);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_report_is_read_as_it_was_written),
-        cmocka_unit_test(what_is_desired_is_read_as_it_was_written),
-        cmocka_unit_test(malformed_messages_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

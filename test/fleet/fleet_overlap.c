@@ -4,7 +4,6 @@
 #include "fleet/lead/overlap.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "../check.h"
 
@@ -44,8 +43,7 @@ static struct spex_overlap estimate(size_t sample) {
     return overlap;
 }
 
-static void intervals_hold_what_is_known(void **unused) {
-    (void)unused;
+TEST(intervals_hold_what_is_known) {
     enum { ROUNDS = 300 };
     static const double spreads[] = {0.05, 0.3, 1};
     uint64_t seed = 1;
@@ -66,8 +64,7 @@ static void intervals_hold_what_is_known(void **unused) {
     }
 }
 
-static void equal_instances_overlap_wholly(void **unused) {
-    (void)unused;
+TEST(equal_instances_overlap_wholly) {
     uint64_t seed = 1;
     make(&seed, 0);
     struct spex_overlap overlap = estimate(SAMPLE);
@@ -78,8 +75,7 @@ static void equal_instances_overlap_wholly(void **unused) {
 }
 
 /* Halves of the probes at halves of the instances: the shares are of one profile all the same. */
-static void probes_may_be_divided_among_instances(void **unused) {
-    (void)unused;
+TEST(probes_may_be_divided_among_instances) {
     uint64_t seed = 2;
     make(&seed, 0);
     for (size_t i = 0; i < SAMPLE; i++)
@@ -90,8 +86,7 @@ static void probes_may_be_divided_among_instances(void **unused) {
     assert_true(overlap.low > 1 - 1e-6);
 }
 
-static void what_is_not_known_is_not_told(void **unused) {
-    (void)unused;
+TEST(what_is_not_known_is_not_told) {
     struct spex_overlap overlap;
     float none[2 * PROBES] = {0};
     struct spex_overlap_rates rates = {fleet, 1, PROBES, FLEET};
@@ -103,8 +98,7 @@ static void what_is_not_known_is_not_told(void **unused) {
 }
 
 /* The same rates give the same estimate: of few draws where there is much to draw, and of many. */
-static void estimates_are_the_same_each_time(void **unused) {
-    (void)unused;
+TEST(estimates_are_the_same_each_time) {
     enum { MANY = 30000 };
     static float few[] = {10, 20, 30, -1, 12, -1, 33, 5, 9, 28, -1, 7};
     static float many[MANY * 4];
@@ -131,24 +125,11 @@ static void estimates_are_the_same_each_time(void **unused) {
 }
 
 /* Draws in which the sample has executed nothing overlap with none. */
-static void idle_samples_overlap_with_nothing(void **unused) {
-    (void)unused;
+TEST(idle_samples_overlap_with_nothing) {
     static float idle[] = {0, 0, 10, 20, 0, 0};
     const struct spex_overlap_rates rates = {idle, 3, 2, 10};
     struct spex_overlap overlap = {NAN, NAN, NAN};
     assert_int_equal(spex_overlap_estimate(&rates, &overlap), 1);
     assert_true(overlap.low == 0 && overlap.high == 1);
     assert_true(overlap.share > 0 && overlap.share < 1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intervals_hold_what_is_known),
-        cmocka_unit_test(equal_instances_overlap_wholly),
-        cmocka_unit_test(probes_may_be_divided_among_instances),
-        cmocka_unit_test(what_is_not_known_is_not_told),
-        cmocka_unit_test(estimates_are_the_same_each_time),
-        cmocka_unit_test(idle_samples_overlap_with_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

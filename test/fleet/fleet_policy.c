@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Policies of fleets: what they say, and what is refused with its line. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "policies.h"
 
-static void a_policy_says_what_stands_in_it(void **state) {
-    (void)state;
+TEST(a_policy_says_what_stands_in_it) {
     struct spex_fleet_policy *policy =
         policy_with("<cost an_instance_hour='0.12' at_most='0.96'/><throughput at_least='300'/>"
                     "<overhead at_most='3%'/><instances least='2' most='50' instrumented='25%'"
@@ -26,8 +22,7 @@ static void a_policy_says_what_stands_in_it(void **state) {
     spex_fleet_policy_free(policy);
 }
 
-static void what_is_left_out_has_a_default(void **state) {
-    (void)state;
+TEST(what_is_left_out_has_a_default) {
     struct spex_fleet_policy *policy = policy_with("");
     assert_true(isinf(policy->cost_most));
     assert_int_equal(spex_fleet_instances_most(policy), SPEX_FLEET_INSTANCES_MAX);
@@ -36,8 +31,7 @@ static void what_is_left_out_has_a_default(void **state) {
     spex_fleet_policy_free(policy);
 }
 
-static void units_match_probes_as_selections_do(void **state) {
-    (void)state;
+TEST(units_match_probes_as_selections_do) {
     struct spex_fleet_policy *policy = policy_with("");
     struct spex_selection_probe probe = {"app", "after", "a.c", SPEX_LAT, 1, -1, UINT16_MAX};
     assert_true(spex_fleet_unit_matches(policy, &policy->units[0], &probe));
@@ -57,8 +51,7 @@ static void units_match_probes_as_selections_do(void **state) {
 #define QOS(requirements)                                                                          \
     OPEN MAP "\n<qos-requirements>\n" requirements "</qos-requirements></profiling-spec>"
 
-static void a_wrong_policy_is_refused_with_its_line(void **state) {
-    (void)state;
+TEST(a_wrong_policy_is_refused_with_its_line) {
     static const struct {
         const char *xml, *where, *expected;
     } bad[] = {
@@ -120,14 +113,4 @@ static void a_wrong_policy_is_refused_with_its_line(void **state) {
         if (!strstr(error.text, bad[b].where) || !strstr(error.text, bad[b].expected))
             fail_msg("%s: expected \"%s\" and \"%s\"", error.text, bad[b].where, bad[b].expected);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_policy_says_what_stands_in_it),
-        cmocka_unit_test(what_is_left_out_has_a_default),
-        cmocka_unit_test(units_match_probes_as_selections_do),
-        cmocka_unit_test(a_wrong_policy_is_refused_with_its_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,7 @@
 #define _GNU_SOURCE
 #include "../check.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "fleet/link/link_options.h"
 #include "fleet/link/server.h"
@@ -34,8 +30,7 @@ static void check(const struct spex_link_options *from, const char *expected) {
 #define FORM "--nats: nats://HOST:PORT or tls://HOST:PORT was expected, not "
 #define SAFE "--nats: off loopback, tls:// and --credentials or --tls-cert were expected for "
 
-static void addresses(void **unused) {
-    (void)unused;
+TEST(addresses) {
     static const char *const urls[][2] = {
         {"nats://localhost", ""},
         {"nats://localhost:4222", ""},
@@ -64,8 +59,7 @@ static void addresses(void **unused) {
 }
 
 /* Hosts of 255 bytes at most. */
-static void long_addresses(void **unused) {
-    (void)unused;
+TEST(long_addresses) {
     char url[300], text[512];
     for (int bytes = 254; bytes <= 257; bytes++) {
         snprintf(url, sizeof(url), "nats://%0*d", bytes, 0);
@@ -85,8 +79,7 @@ static void write_file(const char *text, mode_t mode) {
     assert_int_equal(chmod(path, mode), 0);
 }
 
-static void secrets(void **unused) {
-    (void)unused;
+TEST(secrets) {
     const struct spex_link_options here = {.url = "nats://localhost", .credentials = path};
     const struct spex_link_options far = {.url = "tls://far:4222", .credentials = path};
     const struct spex_link_options plain = {.url = "nats://far:4222", .credentials = path};
@@ -114,8 +107,7 @@ static void secrets(void **unused) {
 }
 
 /* A certificate of the client's own or authorities make the connection one with TLS. */
-static void certificates(void **unused) {
-    (void)unused;
+TEST(certificates) {
     char text[512];
     answer(&(struct spex_link_options){.url = "nats://far:4222", .authorities = "/nothing"}, text);
     assert_string_equal(text, SAFE "far");
@@ -140,8 +132,7 @@ static void certificates(void **unused) {
     assert_null(spex_link_missing(&some[4]));
 }
 
-static void names(void **unused) {
-    (void)unused;
+TEST(names) {
     char name[80] = "";
     static const char *const bad[] = {"",    "a.b", "a b", "a*", "a>", "\xc3\xa4",
                                       "a/b", "a:",  "@",   "[",  "`",  "{"};
@@ -168,9 +159,5 @@ static int end(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses),    cmocka_unit_test(long_addresses), cmocka_unit_test(secrets),
-        cmocka_unit_test(certificates), cmocka_unit_test(names),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
+    return tests_run(begin, end);
 }

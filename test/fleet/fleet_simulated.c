@@ -2,8 +2,6 @@
 /* Simulated fleets, in full: what a change of the load is followed by, and what it costs. */
 #define _GNU_SOURCE
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fleet/decide/why.h"
 #include "fleet/simulate/simulation.h"
@@ -59,10 +57,9 @@ static struct spex_simulation_options options_for(const struct spex_simulation_l
 }
 
 /* Without noise. */
-static void a_load_that_comes_and_goes(void **unused) {
+TEST(a_load_that_comes_and_goes) {
     static const struct spex_simulation_load loads[] = {{0, 0.5}, {20, 1.3}, {60, 0.3}};
     struct spex_simulation_options options = options_for(loads, COUNT_OF(loads));
-    (void)unused;
     options.noise = 0;
     options.boot = 3;
     check("<cost an_instance_hour='36' at_most='520'/>", &options,
@@ -111,10 +108,9 @@ static void a_load_that_comes_and_goes(void **unused) {
 }
 
 /* Drawn by the seed. */
-static void instances_that_are_exchanged_and_lost(void **unused) {
+TEST(instances_that_are_exchanged_and_lost) {
     static const struct spex_simulation_load loads[] = {{3, 0.6}};
     struct spex_simulation_options options = options_for(loads, COUNT_OF(loads));
-    (void)unused;
     options.instances = 20;
     options.churn = 40;
     options.failures = 20;
@@ -146,12 +142,11 @@ static void instances_that_are_exchanged_and_lost(void **unused) {
 }
 
 /* One execution alone takes longer than is asked. */
-static void what_cannot_be_kept(void **unused) {
+TEST(what_cannot_be_kept) {
     struct spex_simulation_options options;
     struct spex_fleet_policy *policy = policy_of("mean", "");
     static struct spex_fleet_map map;
     struct spex_simulation result;
-    (void)unused;
     spex_simulation_defaults(&options);
     assert_int_equal(options.instances, 10);
     assert_true(options.seconds == 120 && options.seed == 1 && options.service == 0.01 &&
@@ -164,13 +159,4 @@ static void what_cannot_be_kept(void **unused) {
     assert_true(isnan(result.converged));
     spex_simulation_free(&result);
     spex_fleet_policy_free(policy);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_load_that_comes_and_goes),
-        cmocka_unit_test(instances_that_are_exchanged_and_lost),
-        cmocka_unit_test(what_cannot_be_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,6 @@
 #include "../values_take.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fleet/sums/fleet_sums.h"
 #include "observe/profile_reader.h"
@@ -18,11 +15,11 @@
 enum { PROBES = 3, HOSTS = 4, PROCESSES = 3, MAY_WAIT = 16 };
 static const double ticks = 2e9;
 
-static uint64_t state = 1;
+static uint64_t chance_state = 1;
 
 static uint32_t draw(uint32_t below) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(state >> 33) % below;
+    chance_state = chance_state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(chance_state >> 33) % below;
 }
 
 struct probe {
@@ -310,13 +307,12 @@ static void come(struct spex_fleet_sums *sums, struct model *model, const struct
 }
 
 /* Whatever happens to processes, agents and messages. */
-static void each_record_counts_once(void **unused) {
+TEST(each_record_counts_once) {
     static struct process processes[HOSTS][PROCESSES];
     static struct post post;
     struct spex_fleet_sums sums;
     struct model model = {.told = NULL};
     uint64_t loaded_ns = 1;
-    (void)unused;
     spex_fleet_sums_init(&sums);
     for (unsigned h = 0; h < HOSTS; h++)
         for (unsigned i = 0; i < PROCESSES; i++)
@@ -356,11 +352,10 @@ static void each_record_counts_once(void **unused) {
 }
 
 /* What comes of an instance that was taken for over is not taken, and it is said. */
-static void one_that_returns_is_refused(void **unused) {
+TEST(one_that_returns_is_refused) {
     struct process process;
     struct spex_fleet_sums sums;
     struct model model = {.told = NULL};
-    (void)unused;
     spex_fleet_sums_init(&sums);
     process_begin(&process, 1);
     process_work(&process);
@@ -378,11 +373,10 @@ static void one_that_returns_is_refused(void **unused) {
 }
 
 /* Whoever was silent for a minute goes where there is no room; where nobody was, others wait. */
-static void room_is_bounded(void **unused) {
+TEST(room_is_bounded) {
     struct process processes[3];
     struct mail mails[3];
     struct spex_fleet_sums sums;
-    (void)unused;
     spex_fleet_sums_init(&sums);
     for (unsigned i = 0; i < 3; i++) {
         process_begin(&processes[i], i + 1);
@@ -406,11 +400,10 @@ static void room_is_bounded(void **unused) {
 }
 
 /* The margins are those of all records put together, where records are sampled. */
-static void intervals_are_those_of_all_records(void **unused) {
+TEST(intervals_are_those_of_all_records) {
     static struct process parts[5], whole;
     struct spex_fleet_sums sums;
     struct spex_fleet_sum sum;
-    (void)unused;
     spex_fleet_sums_init(&sums);
     process_begin(&whole, 99);
     for (unsigned i = 0; i < 5; i++) {
@@ -451,13 +444,12 @@ static void intervals_are_those_of_all_records(void **unused) {
 
 /* Times of a machine whose clock is three times as fast are in the fleet's clock, to the resolution
  * of the histogram. */
-static void clocks_may_differ(void **unused) {
+TEST(clocks_may_differ) {
     static struct process process;
     struct spex_fleet_sums sums;
     struct spex_fleet_sum sum;
     struct spex_fleet_reports_by by = {.process = 1};
     struct made made;
-    (void)unused;
     spex_fleet_sums_init(&sums);
     for (unsigned i = 0; i < 2; i++) {
         process_begin(&process, 1);
@@ -481,11 +473,10 @@ static void clocks_may_differ(void **unused) {
 }
 
 /* A program of an earlier release does not tell when its collection began. */
-static void an_earlier_release_counts_anew(void **unused) {
+TEST(an_earlier_release_counts_anew) {
     struct process process;
     struct spex_fleet_sums sums;
     struct model model = {.told = NULL};
-    (void)unused;
     spex_fleet_sums_init(&sums);
     for (unsigned i = 0; i < 2; i++) {
         process_begin(&process, 1);
@@ -507,9 +498,8 @@ static void an_earlier_release_counts_anew(void **unused) {
 }
 
 /* Each byte of a message cut off or changed: refused with a line, or a message. */
-static void malformed_messages_are_refused(void **unused) {
+TEST(malformed_messages_are_refused) {
     struct process process;
-    (void)unused;
     process_begin(&process, 1);
     process_work(&process);
     struct mail mail = write_mail(&process, 0, 0, 7, false);
@@ -528,17 +518,4 @@ static void malformed_messages_are_refused(void **unused) {
     }
     free(copy);
     free(mail.data);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_record_counts_once),
-        cmocka_unit_test(one_that_returns_is_refused),
-        cmocka_unit_test(room_is_bounded),
-        cmocka_unit_test(intervals_are_those_of_all_records),
-        cmocka_unit_test(clocks_may_differ),
-        cmocka_unit_test(an_earlier_release_counts_anew),
-        cmocka_unit_test(malformed_messages_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,6 @@
 #include "../check.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "explore/space/space_agent.h"
 #include "fleet/trials/handed_trials.h"
@@ -42,8 +39,7 @@ static struct spex_circumstances machine_of(const char *host, const char *kernel
     return machine;
 }
 
-static void classes_do_not_look_at_hosts(void **unused) {
-    (void)unused;
+TEST(classes_do_not_look_at_hosts) {
     char one[SPEX_CLASS_BYTES], two[SPEX_CLASS_BYTES], other[SPEX_CLASS_BYTES];
     struct spex_circumstances a = machine_of("a", "6.1"), b = machine_of("b", "6.1"),
                               c = machine_of("a", "6.2");
@@ -57,8 +53,7 @@ static void classes_do_not_look_at_hosts(void **unused) {
     spex_circumstances_free(&c);
 }
 
-static void keys_are_of_space_and_arguments(void **unused) {
-    (void)unused;
+TEST(keys_are_of_space_and_arguments) {
     char one[SPEX_CLASS_BYTES], two[SPEX_CLASS_BYTES];
     struct spex_space_file *file = space_of(xml);
     static char here[] = "./x", there[] = "/usr/x", a[] = "a", b[] = "b", ab[] = "ab";
@@ -83,8 +78,7 @@ static struct spex_trial_task task_of(size_t levels[3]) {
     };
 }
 
-static void a_task_is_read_as_it_was(void **unused) {
-    (void)unused;
+TEST(a_task_is_read_as_it_was) {
     size_t levels[] = {2, 1, 2};
     struct spex_space_file *file = space_of(xml);
     struct spex_trial_task task = task_of(levels), read;
@@ -111,8 +105,7 @@ static char *changed(const char *text, const char *part, const char *by) {
     return made;
 }
 
-static void tasks_that_are_refused(void **unused) {
-    (void)unused;
+TEST(tasks_that_are_refused) {
     static const char *const changes[][2] = {
         {"[2,1,2]", "[2,1]"},
         {"[2,1,2]", "[2,1,3]"},
@@ -195,8 +188,7 @@ static struct spex_store_fleet fleet_of(const struct spex_trial_result *result) 
     return of;
 }
 
-static void a_result_is_read_as_it_was(void **unused) {
-    (void)unused;
+TEST(a_result_is_read_as_it_was) {
     struct spex_space_file *file = space_of(xml);
     struct spex_trial_result result = result_of(&file->space), read;
     const struct spex_store_fleet of = fleet_of(&result);
@@ -220,8 +212,7 @@ static void a_result_is_read_as_it_was(void **unused) {
     spex_space_free(file);
 }
 
-static void results_that_are_refused(void **unused) {
-    (void)unused;
+TEST(results_that_are_refused) {
     static const char *const changes[][2] = {
         {"[2,1,2]", "[2,1,3]"},
         {"\"ok\":true", "\"ok\":false"},
@@ -284,7 +275,7 @@ static void expect_taken(const struct spex_space_file *file, const struct spex_t
 }
 
 /* The parts of a metric before its numbers, and what they may be. */
-static void figures_have_bounds(void **unused) {
+TEST(figures_have_bounds) {
     static const struct {
         const char *number, *id, *type, *field, *name, *provider, *records;
         bool taken;
@@ -318,7 +309,6 @@ static void figures_have_bounds(void **unused) {
     struct spex_space_file *file = space_of(xml);
     struct spex_trial_result result = result_of(&file->space);
     char llc[16], part[64], by[256];
-    (void)unused;
     snprintf(llc, sizeof(llc), "%u", (unsigned)SPEX_LLC);
     snprintf(part, sizeof(part), "[9,-1,%s,1,null,null,5,", llc);
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
@@ -331,7 +321,7 @@ static void figures_have_bounds(void **unused) {
     spex_space_free(file);
 }
 
-static void usage_and_loads_have_bounds(void **unused) {
+TEST(usage_and_loads_have_bounds) {
     static const char usage[] = "\"usage\":[0.29999999999999999,0.0,true,1,";
     static const struct {
         const char *part, *by;
@@ -367,7 +357,6 @@ static void usage_and_loads_have_bounds(void **unused) {
     struct spex_space_file *file = space_of(xml);
     struct spex_trial_result result = result_of(&file->space);
     char many[4200], text[4100];
-    (void)unused;
     for (size_t c = 0; c < COUNT_OF(cases); c++)
         expect_taken(file, &result, cases[c].part, cases[c].by, cases[c].taken);
     for (int n = -1; n <= 0; n++) {
@@ -386,8 +375,7 @@ static void usage_and_loads_have_bounds(void **unused) {
     spex_space_free(file);
 }
 
-static void a_result_that_is_too_large_loses_its_metrics(void **unused) {
-    (void)unused;
+TEST(a_result_that_is_too_large_loses_its_metrics) {
     enum { MANY = 20000 };
     struct spex_space_file *file = space_of(xml);
     struct spex_trial_result result = result_of(&file->space), read;
@@ -411,8 +399,7 @@ static void a_result_that_is_too_large_loses_its_metrics(void **unused) {
     spex_space_free(file);
 }
 
-static void signs_and_offers_are_read_as_they_were(void **unused) {
-    (void)unused;
+TEST(signs_and_offers_are_read_as_they_were) {
     const struct spex_trial_offer offer = {"00000000000000cc", {"00000000000000aa", ""}};
     struct spex_trial_worker worker = {3, "00000000000000cc", machine_of("h", "6.1")}, heard, none;
     struct spex_trial_offer read;
@@ -431,8 +418,7 @@ static void signs_and_offers_are_read_as_they_were(void **unused) {
     spex_circumstances_free(&heard.machine);
 }
 
-static void workers_come_and_go(void **unused) {
-    (void)unused;
+TEST(workers_come_and_go) {
     struct spex_worker_list list = {.items = NULL};
     char text[256];
     for (uint64_t id = 1; id <= 3; id++) {
@@ -459,8 +445,7 @@ static void workers_come_and_go(void **unused) {
     spex_worker_list_free(&list);
 }
 
-static void what_is_handed_out_is_found(void **unused) {
-    (void)unused;
+TEST(what_is_handed_out_is_found) {
     size_t levels[] = {2, 1, 2};
     struct spex_space_file *file = space_of(xml);
     struct spex_handed_trials trials = {.count = 0};
@@ -475,22 +460,4 @@ static void what_is_handed_out_is_found(void **unused) {
     assert_non_null(spex_handed_trials_find(&trials, &(struct spex_trial_id){7, 0}));
     spex_handed_trials_free(&trials);
     spex_space_free(file);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes_do_not_look_at_hosts),
-        cmocka_unit_test(keys_are_of_space_and_arguments),
-        cmocka_unit_test(a_task_is_read_as_it_was),
-        cmocka_unit_test(tasks_that_are_refused),
-        cmocka_unit_test(a_result_is_read_as_it_was),
-        cmocka_unit_test(results_that_are_refused),
-        cmocka_unit_test(figures_have_bounds),
-        cmocka_unit_test(usage_and_loads_have_bounds),
-        cmocka_unit_test(a_result_that_is_too_large_loses_its_metrics),
-        cmocka_unit_test(signs_and_offers_are_read_as_they_were),
-        cmocka_unit_test(workers_come_and_go),
-        cmocka_unit_test(what_is_handed_out_is_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,6 @@
 #include "../scarce_memory.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../values_take.h"
 #include "fleet/decide/master.h"
@@ -263,8 +261,7 @@ static int fleet_is_simulated(void *user) {
     return err;
 }
 
-static void each_allocation_fails(void **unused) {
-    (void)unused;
+TEST(each_allocation_fails) {
     static const char task_result[] =
         "{\"format\":1,\"exploration\":\"00000000000000aa\",\"class\":\"0\",\"trial\":[7,2],"
         "\"levels\":[2],MACHINE,"
@@ -325,6 +322,5 @@ static int end(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_allocation_fails)};
-    return cmocka_run_group_tests(tests, begin, end);
+    return tests_run(begin, end);
 }

@@ -4,10 +4,6 @@
 #include "../check.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fleet/kernels/kernel_message.h"
 
@@ -39,7 +35,7 @@ static void expect(const char *kernels, bool taken) {
     free(text);
 }
 
-static void parts_have_bounds(void **unused) {
+TEST(parts_have_bounds) {
     static const struct {
         const char *kernels;
         bool taken;
@@ -81,7 +77,6 @@ static void parts_have_bounds(void **unused) {
         {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[1,1,true]}]", false},
         {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[1,1,7,2,0,1]}]", false},
     };
-    (void)unused;
     for (size_t c = 0; c < COUNT_OF(cases); c++)
         expect(cases[c].kernels, cases[c].taken);
 }
@@ -97,7 +92,7 @@ static char *repeated(const char *before, const char *item, size_t count, const 
     return text;
 }
 
-static void counts_have_bounds(void **unused) {
+TEST(counts_have_bounds) {
     static const struct {
         const char *before, *item, *behind;
         size_t most;
@@ -107,7 +102,6 @@ static void counts_have_bounds(void **unused) {
         {"[{\"path\":\"a\",\"parameters\":[", "\"n\"", "],\"rows\":[]}]",
          SPEX_MODEL_PARAMETERS_MAX},
     };
-    (void)unused;
     for (size_t c = 0; c < COUNT_OF(cases); c++)
         for (size_t more = 0; more <= 1; more++) {
             char *text =
@@ -129,18 +123,16 @@ static void expect_bound(const char *before, size_t most, const char *behind) {
     }
 }
 
-static void texts_have_bounds(void **unused) {
-    (void)unused;
+TEST(texts_have_bounds) {
     expect_bound("[{\"path\":\"", SPEX_KERNEL_PATH_MAX, "\",\"parameters\":[],\"rows\":[]}]");
     expect_bound("[{\"path\":\"a\",\"parameters\":[\"", SPEX_KERNEL_NAME_MAX, "\"],\"rows\":[]}]");
 }
 
-static void what_is_read_is_what_was_written(void **unused) {
+TEST(what_is_read_is_what_was_written) {
     struct spex_kernel_message message;
     char *text = message_of("[{\"path\":\"a/b\",\"parameters\":[\"n\",\"m\"],"
                             "\"rows\":[9,2,3e12,5,6,8,0.5,1e12,0,1]}]",
                             "77", "12");
-    (void)unused;
     assert_int_equal(read_text(text, &message), 0);
     assert_int_equal(message.agent, 77);
     assert_int_equal(message.lost, 12);
@@ -166,14 +158,4 @@ static void what_is_read_is_what_was_written(void **unused) {
         spex_kernel_message_free(&message);
         free(text);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_have_bounds),
-        cmocka_unit_test(counts_have_bounds),
-        cmocka_unit_test(texts_have_bounds),
-        cmocka_unit_test(what_is_read_is_what_was_written),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

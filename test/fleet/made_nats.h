@@ -5,10 +5,6 @@
 #ifndef SPEX_TEST_FLEET_MADE_NATS_H
 #define SPEX_TEST_FLEET_MADE_NATS_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <nats/nats.h>
 
 #include "../check.h"

@@ -4,7 +4,6 @@
 #define SPEX_TEST_FLEET_POLICIES_H
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "../check.h"
 #include "fleet/policy/fleet_policy.h"

@@ -4,9 +4,6 @@
 #include "../check.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fleet/sums/profile_message.h"
 #include "observe/profile_reader.h"
@@ -154,9 +151,8 @@ static const unsigned *all_rows(void) {
     return all;
 }
 
-static void few_probes_are_one_message(void **unused) {
+TEST_WITH(few_probes_are_one_message, begin, end) {
     static const unsigned thirds[] = {2, 5, 8, 11};
-    (void)unused;
     write_all();
     assert_int_equal(message_count, 1);
     expect_rows(all_rows(), ROWS);
@@ -175,8 +171,7 @@ static void few_probes_are_one_message(void **unused) {
 }
 
 /* Another is begun behind 128 KiB, so that no message is larger than that and one probe. */
-static void many_probes_are_several_messages(void **unused) {
-    (void)unused;
+TEST_WITH(many_probes_are_several_messages, begin, end) {
     for (unsigned r = 0; r < ROWS; r += 2)
         rows[r].values[0] = &large;
     for (unsigned r = 0; r < ROWS; r += 5)
@@ -192,9 +187,8 @@ static void many_probes_are_several_messages(void **unused) {
 
 /* Five values in each bucket there is, and as many losses, fit behind others; six do not fit, and
  * are left out with nothing of what stands around them. */
-static void the_largest_probes(void **unused) {
+TEST_WITH(the_largest_probes, begin, end) {
     static const unsigned without[] = {0, 1, 3, 4};
-    (void)unused;
     profile.row_count = 5;
     rows[1].values[0] = &large;
     rows[2].probe.series = 5;
@@ -216,11 +210,10 @@ static void the_largest_probes(void **unused) {
     }
 }
 
-static void who_is_gone_says_so_alone(void **unused) {
+TEST_WITH(who_is_gone_says_so_alone, begin, end) {
     struct spex_fleet_reports_by by;
     struct spex_profile read;
     char text[256];
-    (void)unused;
     writer.by.gone = true;
     assert_int_equal(spex_fleet_profile_write(&writer, NULL), 0);
     assert_int_equal(message_count, 1);
@@ -246,12 +239,11 @@ static void expect_head(size_t at, const void *bytes, size_t count, const char *
     free(copy);
 }
 
-static void heads_are_checked(void **unused) {
+TEST_WITH(heads_are_checked, begin, end) {
     static const char version[] = "a profile of version 1 was expected",
                       process[] = "the number of a process and a boot were expected";
     static const int32_t processes[] = {1, INT32_MAX, 0, -1};
     static const uint16_t other = 2;
-    (void)unused;
     profile.row_count = 1;
     write_all();
     expect_head(0, "SXPF", 4, "");
@@ -264,13 +256,12 @@ static void heads_are_checked(void **unused) {
     expect_head(24, "", 1, "");
 }
 
-static void clocks_have_bounds(void **unused) {
+TEST_WITH(clocks_have_bounds, begin, end) {
     static const struct {
         double rate;
         bool taken;
     } clocks[] = {{0, true},   {999.999, false}, {1000, true},
                   {1e9, true}, {1e12, true},     {1.0000001e12, false}};
-    (void)unused;
     profile.row_count = 1;
     for (size_t c = 0; c < COUNT_OF(clocks); c++) {
         profile.process.ticks_per_second = clocks[c].rate;
@@ -281,11 +272,10 @@ static void clocks_have_bounds(void **unused) {
     }
 }
 
-static void sizes_have_bounds(void **unused) {
+TEST_WITH(sizes_have_bounds, begin, end) {
     struct spex_fleet_reports_by by;
     struct spex_profile read;
     char text[256], *long_one = calloc(1, SPEX_FLEET_PROFILE_BYTES + 1);
-    (void)unused;
     profile.row_count = 1;
     write_all();
     memcpy(long_one, messages[0].data, messages[0].size);
@@ -298,15 +288,4 @@ static void sizes_have_bounds(void **unused) {
     assert_int_equal(read_it(long_one, messages[0].size + 1, &by, &read, text), -EINVAL);
     assert_string_equal(text, "one whole profile was expected");
     free(long_one);
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(few_probes_are_one_message), TEST(many_probes_are_several_messages),
-        TEST(the_largest_probes),         TEST(who_is_gone_says_so_alone),
-        TEST(heads_are_checked),          TEST(clocks_have_bounds),
-        TEST(sizes_have_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,6 @@
 #include "../values_take.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fleet/sums/fleet_sums.h"
 
@@ -32,8 +29,7 @@ static struct spex_profile_row row_of(double held_count) {
         .values = {&values}};
 }
 
-static void what_was_held_counts_where_some_was(void **unused) {
-    (void)unused;
+TEST(what_was_held_counts_where_some_was) {
     for (int held = 0; held < 2; held++) {
         const struct spex_profile_row row = row_of(held);
         struct spex_reported_row reported;
@@ -50,9 +46,8 @@ static void what_was_held_counts_where_some_was(void **unused) {
 }
 
 /* However short; without a time there is no rate. */
-static void what_was_on_for_a_time_is_compared(void **unused) {
+TEST(what_was_on_for_a_time_is_compared) {
     const double seconds[] = {0, 1e-3, 0.5, 1};
-    (void)unused;
     for (size_t s = 0; s < COUNT_OF(seconds); s++) {
         struct spex_profile_row row = row_of(0);
         struct spex_reported_row reported;
@@ -68,10 +63,9 @@ static void what_was_on_for_a_time_is_compared(void **unused) {
 }
 
 /* Times are multiplied, products of two times twice; counts and values without ticks stay. */
-static void another_clock_changes_times_alone(void **unused) {
+TEST(another_clock_changes_times_alone) {
     struct spex_profile_row row = row_of(0);
     struct spex_reported_row reported;
-    (void)unused;
     assert_int_equal(spex_reported_row_of(&reported, 0, &row, 2), 0);
     assert_true(reported.probe.nested.x == 4 && reported.probe.nested.y == 6);
     assert_true(reported.probe.nested.xx == 16 && reported.probe.nested.xy == 24 &&
@@ -91,10 +85,9 @@ static void another_clock_changes_times_alone(void **unused) {
     spex_reported_row_free(&reported);
 }
 
-static void each_series_is_reported(void **unused) {
+TEST(each_series_is_reported) {
     struct spex_profile_row row = row_of(0);
     struct spex_reported_row reported;
-    (void)unused;
     row.probe.series = 3;
     row.values[1] = row.values[2] = &values;
     row.losses[2] = &values;
@@ -106,11 +99,10 @@ static void each_series_is_reported(void **unused) {
 }
 
 /* Ratios of sums: 3 instances of 100, 110 and 90 executions a second. */
-static void rates_have_the_interval_of_a_ratio(void **unused) {
+TEST(rates_have_the_interval_of_a_ratio) {
     const double rates[] = {100, 110, 90};
     struct spex_reported_between sum = {0};
     double low, high;
-    (void)unused;
     for (size_t r = 0; r < COUNT_OF(rates); r++) {
         const double e = 10 * rates[r], s = 10;
         spex_reported_between_add(&sum,
@@ -146,10 +138,9 @@ static void losses_make(struct spex_values *all, struct spex_values *lost, unsig
 
 /* In whatever order those come that have lost something and those that have not: losses add up, and
  * the spread is that of the losses of the ones and of all values of the others. */
-static void losses_are_beside_all_values(void **unused) {
+TEST(losses_are_beside_all_values) {
     enum { ROWS = 4 };
     static struct spex_values all[ROWS], lost[ROWS];
-    (void)unused;
     for (unsigned i = 0; i < ROWS; i++)
         losses_make(&all[i], &lost[i], i);
     for (unsigned with = 1; with < 1 << ROWS; with++) {
@@ -196,7 +187,7 @@ static void losses_are_beside_all_values(void **unused) {
 
 /* Means of what instances tell of each type, with an error of their own and of what they differ by.
  * Of what is measured, and once of each; times in the fleet's ticks. */
-static void types_are_means_over_instances(void **unused) {
+TEST(types_are_means_over_instances) {
     static struct spex_reported_types reported[2], sum;
     struct spex_profile_type types[] = {
         {.probe_type = SPEX_LAT, .measured = 1, .empty = 10, .empty_error = 3},
@@ -206,7 +197,6 @@ static void types_are_means_over_instances(void **unused) {
         {.probe_type = SPEX_LAT, .measured = 1, .empty = 1000}};
     const struct spex_profile profile = {.types = types, .type_count = COUNT_OF(types)};
     struct spex_profile made = {.type_count = 0};
-    (void)unused;
     spex_reported_types_of(&reported[0], &profile, 1);
     types[0].empty = 14;
     types[0].empty_error = 4;
@@ -237,12 +227,11 @@ static void types_are_means_over_instances(void **unused) {
 }
 
 /* No more than there is room for. */
-static void types_are_bounded(void **unused) {
+TEST(types_are_bounded) {
     static struct spex_reported_types reported, sum;
     struct spex_profile_type types[SPEX_REPORTED_TYPES + 3];
     const struct spex_profile profile = {.types = types, .type_count = COUNT_OF(types)};
     struct spex_profile made = {.type_count = 0};
-    (void)unused;
     for (uint32_t t = 0; t < COUNT_OF(types); t++)
         types[t] = (struct spex_profile_type){
             .probe_type = SPEX_PERFCNTR, .pcid = t, .measured = 1, .empty = t};
@@ -262,12 +251,11 @@ static void types_are_bounded(void **unused) {
     free(made.types);
 }
 
-static void without_a_clock_nothing_is_taken(void **unused) {
+TEST(without_a_clock_nothing_is_taken) {
     struct spex_profile_row row = row_of(0);
     struct spex_profile profile = {.rows = &row, .row_count = 1};
     struct spex_fleet_sums sums;
     struct spex_fleet_reports_by by = {.process = 1, .boot = "b"};
-    (void)unused;
     spex_fleet_sums_init(&sums);
     assert_int_equal(spex_fleet_sums_take(&sums, "h", &by, &profile, 0), SPEX_FLEET_STALE);
     assert_int_equal(sums.count, 0);
@@ -301,7 +289,7 @@ static void without_a_clock_nothing_is_taken(void **unused) {
 
 /* What differs in any of host, process, start, boot and begin is another one. Of what has the same
  * host and process the former is over, and nothing more is taken of it. */
-static void processes_are_told_apart(void **unused) {
+TEST(processes_are_told_apart) {
     static const struct {
         const char *host, *boot;
         int32_t process;
@@ -320,7 +308,6 @@ static void processes_are_told_apart(void **unused) {
     struct spex_profile_row row = row_of(0);
     struct spex_profile profile = {.rows = &row, .row_count = 1};
     struct spex_fleet_sums sums;
-    (void)unused;
     spex_fleet_sums_init(&sums);
     profile.process.ticks_per_second = 1e9;
     for (size_t s = 0; s < COUNT_OF(steps); s++) {
@@ -333,20 +320,4 @@ static void processes_are_told_apart(void **unused) {
             fail_msg("step %zu: %d, %zu", s, taken, sums.count);
     }
     spex_fleet_sums_free(&sums);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_held_counts_where_some_was),
-        cmocka_unit_test(what_was_on_for_a_time_is_compared),
-        cmocka_unit_test(another_clock_changes_times_alone),
-        cmocka_unit_test(each_series_is_reported),
-        cmocka_unit_test(rates_have_the_interval_of_a_ratio),
-        cmocka_unit_test(losses_are_beside_all_values),
-        cmocka_unit_test(types_are_means_over_instances),
-        cmocka_unit_test(types_are_bounded),
-        cmocka_unit_test(without_a_clock_nothing_is_taken),
-        cmocka_unit_test(processes_are_told_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,6 @@
 #include "../values_take.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fleet/sums/sparse_values.h"
 
@@ -21,10 +19,9 @@ static void values_make(struct spex_values *values, uint64_t *state) {
     }
 }
 
-static void with_the_same_clock_nothing_changes(void **state) {
+TEST(with_the_same_clock_nothing_changes) {
     static struct spex_values values, sum;
     uint64_t random = 1;
-    (void)state;
     values_make(&values, &random);
     spex_values_clear(&sum);
     struct spex_sparse_values *sparse = spex_sparse_values_of(&values, 1);
@@ -64,11 +61,10 @@ static void check_parts(const struct spex_sparse_values *sparse, const struct sp
     }
 }
 
-static void on_another_clock_values_go_where_they_belong(void **state) {
+TEST(on_another_clock_values_go_where_they_belong) {
     static const double factors[] = {0.05, 0.25, 0.4, 0.99, 1.7, 3};
     static struct spex_values values, sum;
     uint64_t random = 2;
-    (void)state;
     for (size_t f = 0; f < COUNT_OF(factors); f++) {
         double factor = factors[f];
         values_make(&values, &random);
@@ -89,9 +85,8 @@ static void on_another_clock_values_go_where_they_belong(void **state) {
 }
 
 /* No clock makes a value of none, or one that does not fit. */
-static void what_there_is_not_stays_so(void **state) {
+TEST(what_there_is_not_stays_so) {
     static struct spex_values values, sum;
-    (void)state;
     spex_values_clear(&values);
     struct spex_sparse_values *sparse = spex_sparse_values_of(&values, 2);
     assert_non_null(sparse);
@@ -106,13 +101,4 @@ static void what_there_is_not_stays_so(void **state) {
     assert_true(sum.min >= 0x1p64 && sum.max >= 0x1p64);
     assert_int_equal(sum.histogram.weights[SPEX_HISTOGRAM_BUCKETS - 1], 1);
     free(sparse);
-}
-
-int main(void) {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(with_the_same_clock_nothing_changes),
-        cmocka_unit_test(on_another_clock_values_go_where_they_belong),
-        cmocka_unit_test(what_there_is_not_stays_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,7 @@
 #include "../explore/scratch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include "explore/trial/program_run.h"
 #include "fleet/trials/work_place.h"
@@ -94,10 +92,9 @@ static void expect_none(const struct spex_work_place *none) {
     assert_null(none->runner);
 }
 
-static void one_process_has_it_at_a_time(void **state) {
+TEST_WITH(one_process_has_it_at_a_time, begin, end) {
     struct spex_work_place other;
     char expected[1024];
-    (void)state;
     assert_int_equal(open_place(&place), 0);
     expect_mine();
     size_t open = open_descriptors();
@@ -121,9 +118,8 @@ static void one_process_has_it_at_a_time(void **state) {
 }
 
 /* A process that was killed leaves its folders. */
-static void what_was_left_is_removed(void **state) {
+TEST_WITH(what_was_left_is_removed, begin, end) {
     char inner[700], config[800];
-    (void)state;
     snprintf(inner, sizeof(inner), "%s/0", trials);
     snprintf(config, sizeof(config), "%s/" SPEX_TRIAL_CONFIG, inner);
     assert_true(mkdir(home, 0700) == 0 && mkdir(trials, 0700) == 0 && mkdir(inner, 0700) == 0);
@@ -142,8 +138,7 @@ static void what_was_left_is_removed(void **state) {
 }
 
 /* The process before removes the place when it ends; another may have made one by then. */
-static void a_place_that_is_removed_meanwhile_is_made_again(void **state) {
-    (void)state;
+TEST_WITH(a_place_that_is_removed_meanwhile_is_made_again, begin, end) {
     for (int n = IS_REMOVED; n <= IS_REPLACED; n++)
         for (int often = 1; often <= 2; often++) {
             char away[560];
@@ -174,10 +169,9 @@ static void expect_refused(int err, const char *reason) {
     assert_int_equal(locks, 0);
 }
 
-static void a_place_of_others_is_not_taken(void **state) {
+TEST_WITH(a_place_of_others_is_not_taken, begin, end) {
     static const mode_t modes[] = {0710, 0720, 0740, 0701, 0702, 0704};
     static const char alone[] = "a directory that this user alone can read was expected";
-    (void)state;
     assert_int_equal(mkdir(home, 0700), 0);
     for (size_t m = 0; m < COUNT_OF(modes); m++) {
         assert_int_equal(chmod(home, modes[m]), 0);
@@ -200,8 +194,7 @@ static void a_place_of_others_is_not_taken(void **state) {
 }
 
 /* Before anything is made. */
-static void without_work_no_place_is_taken(void **state) {
-    (void)state;
+TEST_WITH(without_work_no_place_is_taken, begin, end) {
     assert_int_equal(spex_work_place_open("no.xml", program, &place, &why), -ENOENT);
     expect_none(&place);
     assert_true(spex_work_place_open("space.xml", wrong, &place, &why) < 0);
@@ -215,13 +208,5 @@ static void without_work_no_place_is_taken(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(one_process_has_it_at_a_time),
-        TEST(what_was_left_is_removed),
-        TEST(a_place_that_is_removed_meanwhile_is_made_again),
-        TEST(a_place_of_others_is_not_taken),
-        TEST(without_work_no_place_is_taken),
-    };
-    return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -4,11 +4,6 @@
 #define _GNU_SOURCE
 #include "../check.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "fleet/trials/worker_list.h"
 
 enum { WORKERS = 20, KERNELS = 3 };
@@ -62,12 +57,11 @@ static const struct spex_known_worker *known(uint64_t id) {
 }
 
 /* Whoever comes, changes and is silent, by a model. One of another class is to be told of again. */
-static void workers_by_a_model(void **unused) {
+TEST_WITH(workers_by_a_model, begin, end) {
     double heard[WORKERS];
     unsigned kernels[WORKERS] = {0};
     bool there[WORKERS] = {false}, told[WORKERS] = {false};
     uint64_t seed = 1;
-    (void)unused;
     for (double now = 0; now < 3000; now++) {
         size_t counts[KERNELS] = {0}, count = 0;
         unsigned w = (unsigned)random_below(&seed, WORKERS);
@@ -117,8 +111,7 @@ static void expect_text(unsigned kernel, const char *behind) {
 }
 
 /* Those that are there, and no longer those that were. */
-static void a_class_is_told_with_its_hosts(void **unused) {
-    (void)unused;
+TEST_WITH(a_class_is_told_with_its_hosts, begin, end) {
     expect_text(0, "");
     hear(1, 0, 1);
     hear(2, 1, 2);
@@ -134,8 +127,7 @@ static void a_class_is_told_with_its_hosts(void **unused) {
 }
 
 /* More are not known, and whoever is known still is. */
-static void there_is_room_for_so_many(void **unused) {
-    (void)unused;
+TEST_WITH(there_is_room_for_so_many, begin, end) {
     for (uint64_t id = 1; id <= SPEX_WORKERS_MAX; id++)
         hear(id, 0, 1);
     struct spex_trial_worker late = worker_of(SPEX_WORKERS_MAX + 1, 0);
@@ -145,14 +137,4 @@ static void there_is_room_for_so_many(void **unused) {
     spex_circumstances_free(&late.machine);
     hear(SPEX_WORKERS_MAX, 1, 2);
     assert_int_equal(spex_worker_list_count(&list, class_of(1)), 1);
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(workers_by_a_model),
-        TEST(a_class_is_told_with_its_hosts),
-        TEST(there_is_room_for_so_many),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

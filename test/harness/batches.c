@@ -4,10 +4,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <spex/bench.h>
 #include <spex/ticks.h>
@@ -73,8 +69,7 @@ static void tells(struct spex_bench_state *state) {
     spex_bench_counter(state, "counter?3", 33);
 }
 
-static void test_what_a_batch_tells(void **state) {
-    (void)state;
+TEST(test_what_a_batch_tells) {
     struct spex_bench_state batch = batch_of(tells, 17);
     assert_string_equal(batch.error, "");
     assert_true(batch.bytes == 8 && batch.items == 9);
@@ -128,8 +123,7 @@ static void has_no_loop(struct spex_bench_state *state) {
     (void)state;
 }
 
-static void test_errors_of_a_batch(void **state) {
-    (void)state;
+TEST(test_errors_of_a_batch) {
     static const char figures[] =
         "it has more than 8 figures of its own, or a name of more than 31 bytes";
     static const struct {
@@ -202,8 +196,7 @@ static void ends_paused(struct spex_bench_state *state) {
 
 /* The times of all the batch, without its pauses; each clock's bounds are known, however late a
  * thread gets a processor. */
-static void test_pauses(void **state) {
-    (void)state;
+TEST(test_pauses) {
     static spex_bench_function *const functions[] = {pauses, ends_paused};
     for (size_t f = 0; f < COUNT_OF(functions); f++) {
         struct spex_bench_time begun = clocks_now(), all = {.ticks = 0};
@@ -247,8 +240,7 @@ static void test_single_iterations_of(spex_bench_function *function, bool limite
 
 /* As many as there are to be, or as there is time for. Neither pauses nor the clock's own time are
  * in their times. */
-static void test_single_iterations(void **state) {
-    (void)state;
+TEST(test_single_iterations) {
     static spex_bench_function *const functions[] = {pauses, ends_paused};
     for (size_t f = 0; f < COUNT_OF(functions); f++) {
         test_single_iterations_of(functions[f], false, 0);
@@ -257,8 +249,7 @@ static void test_single_iterations(void **state) {
     }
 }
 
-static void test_events(void **state) {
-    (void)state;
+TEST(test_events) {
     static struct spex_bench_events events;
     assert_int_equal(spex_bench_events_take(&events, NULL), 0);
     assert_int_equal(events.count, 0);
@@ -325,8 +316,7 @@ static bool processor_has(const char *label, const char *word) {
     return has;
 }
 
-static void test_processor(void **state) {
-    (void)state;
+TEST(test_processor) {
     static struct spex_bench_machine machine;
     double before[3], after[3];
     char governor[64] = "";
@@ -349,8 +339,7 @@ static void test_processor(void **state) {
 }
 
 /* As the system tells elsewhere. */
-static void test_machine(void **state) {
-    (void)state;
+TEST(test_machine) {
     static struct spex_bench_machine machine;
     char text[4096] = "";
     cpu_set_t ours;
@@ -380,17 +369,4 @@ static void test_machine(void **state) {
     spend(&running);
     double others = spex_bench_others();
     assert_true(others >= 0 && others <= 1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_a_batch_tells),
-        cmocka_unit_test(test_errors_of_a_batch),
-        cmocka_unit_test(test_pauses),
-        cmocka_unit_test(test_single_iterations),
-        cmocka_unit_test(test_events),
-        cmocka_unit_test(test_machine),
-        cmocka_unit_test(test_processor),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

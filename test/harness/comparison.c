@@ -2,9 +2,6 @@
 /* Comparisons in simulated noise: equal programs are taken for different in about 1 % of runs,
  * however many benchmarks they have and whatever the machine does, and 2 % are found. What is read is looked at. */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "noise.h"
@@ -78,8 +75,7 @@ static void runs(int count, double first, struct spex_bench_criterion criterion,
     }
 }
 
-static void test_equal_programs(void **state) {
-    (void)state;
+TEST(test_equal_programs) {
     static const struct spex_bench_criterion criteria[] = {
         {.paired = true}, {.paired = false}, {.paired = true, .greater = true}};
     for (size_t c = 0; c < sizeof(criteria) / sizeof(criteria[0]); c++) {
@@ -93,8 +89,7 @@ static void test_equal_programs(void **state) {
 
 /* The machine becomes slower and faster, disturbances outlast a process, and the second process of
  * a round always takes 3 % longer: the random order alone makes the test right. */
-static void test_equal_programs_on_a_machine_that_changes(void **state) {
-    (void)state;
+TEST(test_equal_programs_on_a_machine_that_changes) {
     static const struct spex_bench_criterion paired = {.paired = true};
     struct spex_random random;
     int differ = 0, worse = 0;
@@ -118,8 +113,7 @@ static void test_equal_programs_on_a_machine_that_changes(void **state) {
     assert_true(differ <= DIFFER_MOST && worse <= WORSE_MOST);
 }
 
-static void test_two_per_cent_are_found(void **state) {
-    (void)state;
+TEST(test_two_per_cent_are_found) {
     for (int greater = 0; greater < 2; greater++)
         for (int paired = 0; paired < 2; paired++) {
             struct spex_bench_criterion criterion = {.paired = paired, .greater = greater};
@@ -136,8 +130,7 @@ static void test_two_per_cent_are_found(void **state) {
         }
 }
 
-static void test_least_chances(void **state) {
-    (void)state;
+TEST(test_least_chances) {
     assert_true(fabs(spex_bench_least_chance(6, 1, true) - 2 / 64.0) < 1e-12);
     assert_true(fabs(spex_bench_least_chance(4, 3, false) - 6 / 70.0) < 1e-12);
 }
@@ -149,8 +142,7 @@ static void refuse(const char *text, const char *message) {
     assert_non_null(strstr(error.text, message));
 }
 
-static void test_what_is_no_output(void **state) {
-    (void)state;
+TEST(test_what_is_no_output) {
     refuse("", "JSON of benchmarks was expected");
     refuse("{\"benchmarks\": [}", "line 1");
     refuse("[]", "an array \"benchmarks\"");
@@ -159,8 +151,7 @@ static void test_what_is_no_output(void **state) {
 }
 
 /* Rows of other kinds are passed over; names are made printable. */
-static void test_odd_rows(void **state) {
-    (void)state;
+TEST(test_odd_rows) {
     static const char text[] =
         "{\"benchmarks\": [1, null, [], {}, {\"run_type\": \"aggregate\", \"name\": \"x\"},"
         " {\"run_type\": \"iteration\", \"name\": \"a\\u001b[1m\", \"real_time\": 2,"
@@ -187,16 +178,4 @@ static void test_odd_rows(void **state) {
     assert_non_null(strstr(error.text, "\"cycles\""));
     spex_bench_results_free(&results);
     json_decref(output);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal_programs),
-        cmocka_unit_test(test_equal_programs_on_a_machine_that_changes),
-        cmocka_unit_test(test_two_per_cent_are_found),
-        cmocka_unit_test(test_least_chances),
-        cmocka_unit_test(test_what_is_no_output),
-        cmocka_unit_test(test_odd_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

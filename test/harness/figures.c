@@ -2,8 +2,6 @@
 /* Estimates of made repetitions against the same computed in a simpler way: medians, batches that
  * nothing disturbs, processes, and means of all iterations. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "harness/estimate/figures.h"
@@ -41,9 +39,8 @@ static double mean_of_nearest(const double *values, size_t count) {
     return mean;
 }
 
-static void undisturbed_batches_are_the_nearest(void **state) {
+TEST(undisturbed_batches_are_the_nearest) {
     uint64_t random = 1;
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         double values[BATCHES_MOST];
         size_t count = 1 + random_below(&random, BATCHES_MOST);
@@ -77,9 +74,8 @@ static struct spex_bench_repetition repetition_of(double ns, size_t process, dou
 }
 
 /* The interval is that of the processes' medians, or of all where there is one process. */
-static void estimates_of_processes(void **state) {
+TEST(estimates_of_processes) {
     uint64_t random = 2;
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         struct spex_bench_figures figures = {.count = 0};
         double all[PROCESSES * REPEATED], halves[PROCESSES * REPEATED], medians[PROCESSES];
@@ -121,11 +117,10 @@ static void estimates_of_processes(void **state) {
     }
 }
 
-static void single_iterations_are_added(void **state) {
+TEST(single_iterations_are_added) {
     static struct spex_histogram all;
     struct spex_bench_figures figures = {.count = 0};
     uint64_t random = 3;
-    (void)state;
     for (int batch = 0; batch < 5; batch++) {
         static struct spex_histogram some;
         memset(&some, 0, sizeof(some));
@@ -139,13 +134,4 @@ static void single_iterations_are_added(void **state) {
     }
     spex_bench_figures_free(&figures);
     assert_null(figures.singles);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(undisturbed_batches_are_the_nearest),
-        cmocka_unit_test(estimates_of_processes),
-        cmocka_unit_test(single_iterations_are_added),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

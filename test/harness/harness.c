@@ -5,12 +5,8 @@
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "base/clock.h"
@@ -37,8 +33,7 @@ SPEX_BENCHMARK(count, SPEX_BENCH_RANGE("a", 1, 100),
 SPEX_BENCHMARK_NAMED("ends", count, SPEX_BENCH_RANGE_BY("x", INT64_MAX - 1, INT64_MAX, 2),
                      SPEX_BENCH_STEPS("y", INT64_MIN, INT64_MAX, INT64_MAX));
 
-static void test_instances(void **state) {
-    (void)state;
+TEST(test_instances) {
     struct spex_bench_instances instances;
     spex_bench_instances_make(&instances);
     /* 1, 8, 64, 100 and two values in 1, 2 and 3 threads; then 2 values by 3; three; and three. */
@@ -61,8 +56,7 @@ static void test_instances(void **state) {
 }
 
 /* Processes differ by much, their repetitions by little: the interval is that of processes. */
-static void test_estimates_of_processes(void **state) {
-    (void)state;
+TEST(test_estimates_of_processes) {
     struct spex_bench_figures figures = {.count = 0};
     for (size_t process = 0; process < 8; process++)
         for (int r = 0; r < 3; r++) {
@@ -99,8 +93,7 @@ static void test_estimates_of_processes(void **state) {
 }
 
 /* Every batch executes as many iterations as it says, single ones too. */
-static void test_repetitions(void **state) {
-    (void)state;
+TEST(test_repetitions) {
     static const struct spex_bench_events none;
     struct spex_bench_manner manner = {
         .seconds = 1e-3, .singles = true, .ticks_per_second = 1e9, .events = &none};
@@ -154,8 +147,7 @@ static uint64_t iterations_found(const char *filter) {
 }
 
 /* A first iteration that is slow does not decide it. */
-static void test_slow_first_iteration(void **state) {
-    (void)state;
+TEST(test_slow_first_iteration) {
     assert_in_range(iterations_found("^warm$"), 2, UINT64_MAX);
     assert_true(was_slow);
 }
@@ -177,9 +169,8 @@ static void cold(struct spex_bench_state *state) {
 SPEX_BENCHMARK(cold);
 
 /* Nor do the batches that tell it, if all are slow. */
-static void test_slow_first_batches(void **state) {
+TEST(test_slow_first_batches) {
     uint64_t found = 0;
-    (void)state;
     /* Where another program has the processor for the length of a batch, that one is slow, too. */
     for (int t = 0; t < TRIES && found < 2; t++) {
         cold_iterations = COLD_ITERATIONS;
@@ -215,8 +206,7 @@ static pid_t rival_start(const cpu_set_t *one) {
 
 /* The wait for the processor is not the benchmark's, also where every batch has one; the mean of
  * all iterations has it. */
-static void test_every_batch_is_interrupted(void **state) {
-    (void)state;
+TEST(test_every_batch_is_interrupted) {
     static const struct spex_bench_events none;
     const struct spex_bench_manner manner = {.seconds = 0.4, .events = &none};
     struct spex_bench_instances instances;
@@ -266,8 +256,7 @@ static void measure_rounds(const struct spex_bench_settings *settings) {
 }
 
 /* From one round to the next the order changes in each of the six ways, none included. */
-static void test_rounds_are_shuffled(void **state) {
-    (void)state;
+TEST(test_rounds_are_shuffled) {
     bool changes[SHUFFLED][SHUFFLED][SHUFFLED] = {0};
     size_t different = 0;
     measure_rounds(
@@ -287,8 +276,7 @@ static void test_rounds_are_shuffled(void **state) {
 }
 
 /* As many repetitions as are asked for, until the time is over, or of which there is an interval. */
-static void test_rounds_end(void **state) {
-    (void)state;
+TEST(test_rounds_end) {
     static const struct {
         struct spex_bench_settings settings;
         size_t count;
@@ -318,8 +306,7 @@ static size_t doubts_of(const struct spex_bench_machine *machine, const char *fi
 }
 
 /* A machine that is fit has none; each reason makes one. */
-static void test_doubts(void **state) {
-    (void)state;
+TEST(test_doubts) {
     static const struct spex_bench_machine fit = {.cpus = 4, .invariant_ticks = true};
     struct spex_bench_machine machine = fit;
     assert_int_equal(doubts_of(&machine, ""), 0);
@@ -344,19 +331,4 @@ static void test_doubts(void **state) {
     machine.load[0] = 9;
     machine.cpus = 1;
     assert_int_equal(doubts_of(&machine, "scaling governor"), 4);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_instances),
-        cmocka_unit_test(test_estimates_of_processes),
-        cmocka_unit_test(test_repetitions),
-        cmocka_unit_test(test_slow_first_iteration),
-        cmocka_unit_test(test_slow_first_batches),
-        cmocka_unit_test(test_every_batch_is_interrupted),
-        cmocka_unit_test(test_rounds_are_shuffled),
-        cmocka_unit_test(test_rounds_end),
-        cmocka_unit_test(test_doubts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

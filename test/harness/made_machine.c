@@ -2,11 +2,7 @@
 /* What is found out of a machine whose files are made, and which part of its time other programs
  * take. */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "../comma_locale.h"
@@ -97,10 +93,9 @@ static const struct file machine_files[] = {
     {NULL, NULL},
 };
 
-static void names_that_are_long_or_unknown(void **state) {
+TEST(names_that_are_long_or_unknown) {
     static struct spex_bench_machine machine;
     static const struct file no_files[] = {{NULL, NULL}};
-    (void)state;
     files = no_files;
     for (int known = 0; known < 2; known++) {
         host_of = known ? 'h' : 0;
@@ -113,9 +108,8 @@ static void names_that_are_long_or_unknown(void **state) {
     }
 }
 
-static void a_machine_is_as_its_files_say(void **state) {
+TEST(a_machine_is_as_its_files_say) {
     static struct spex_bench_machine machine;
-    (void)state;
     files = machine_files;
     loads = 3;
     spex_bench_machine_find(&machine);
@@ -139,7 +133,7 @@ static void a_machine_is_as_its_files_say(void **state) {
 }
 
 /* What is not there is not doubted, but for ticks; words are whole ones. */
-static void what_is_not_there(void **state) {
+TEST(what_is_not_there) {
     static const struct file none[] = {{NULL, NULL}};
     static const struct file others[] = {
         {"/proc/cpuinfo", "flags\t\t: xconstant_tsc constant_tsc_x nonstop_tsc ahypervisor\n"},
@@ -148,7 +142,6 @@ static void what_is_not_there(void **state) {
     static const struct file one_word[] = {
         {"/proc/cpuinfo", "flags\t\t: constant_tsc_x constant_tsc\n"}, {NULL, NULL}};
     static const struct file *const machines[] = {none, others, one_word};
-    (void)state;
     loads = 2;
     for (size_t m = 0; m < COUNT_OF(machines); m++) {
         static struct spex_bench_machine machine;
@@ -185,10 +178,9 @@ static void near(double value, double expected) {
 }
 
 /* Of the time since the first call, without this program and its children. */
-static void others_are_the_rest(void **state) {
+TEST(others_are_the_rest) {
     static const struct file none[] = {{NULL, NULL}};
     static const struct file another[] = {{"/proc/stat", "cpu0 1 2 3 4 5 6 7 8\n"}, {NULL, NULL}};
-    (void)state;
     own_usage = usage_of(5, 3, 0);
     children_usage = usage_of(1, 0, 500000);
     files = none;
@@ -207,14 +199,4 @@ static void others_are_the_rest(void **state) {
     near(others_at(110, 1040, 55, 15), 0);
     files = none;
     near(spex_bench_others(), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_that_are_long_or_unknown),
-        cmocka_unit_test(a_machine_is_as_its_files_say),
-        cmocka_unit_test(what_is_not_there),
-        cmocka_unit_test(others_are_the_rest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,6 @@
 #define SPEX_TEST_MADE_REPORT_H
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "../check.h"
 #include "harness/report.h"

@@ -2,9 +2,6 @@
 /* Repetitions whose clocks and switches are made: how many iterations and batches they have, and
  * which times they tell, is known exactly. */
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include <spex/bench.h>
@@ -95,7 +92,7 @@ static void expect_found(const struct spex_bench_manner *manner, uint64_t iterat
 /* A batch is to take 1 ms, so that 128 take as long as a repetition. Before them are those of 1,
  * 16, 256 and so on iterations until one takes half of that, one of 1.4 ms, seven more of as
  * many, and a whole batch that does not count. */
-static void iterations_are_found_by_their_time(void **state) {
+TEST(iterations_are_found_by_their_time) {
     static const struct {
         uint64_t each_ns, iterations, before;
     } cases[] = {
@@ -110,7 +107,6 @@ static void iterations_are_found_by_their_time(void **state) {
         {1000000, 1, 8},
     };
     const struct spex_bench_manner manner = {.seconds = 0.128, .events = &none};
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         begin_at(cases[c].each_ns);
         expect_found(&manner, cases[c].iterations, BATCHES, cases[c].before);
@@ -119,13 +115,12 @@ static void iterations_are_found_by_their_time(void **state) {
 
 /* They are tried as often as a repetition has time for, twice at least, and so are batches of
  * one. */
-static void long_iterations_are_few(void **state) {
+TEST(long_iterations_are_few) {
     static const struct {
         uint64_t each_ns, batches, before;
     } cases[] = {{100000000, 4, 4},  {150000000, 3, 3}, {200000000, 2, 2},
                  {1000000000, 1, 2}, {50000000, 8, 8},  {10000000, 40, 8}};
     const struct spex_bench_manner manner = {.seconds = 0.4, .events = &none};
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         begin_at(cases[c].each_ns);
         expect_found(&manner, 1, cases[c].batches, cases[c].before);
@@ -134,9 +129,8 @@ static void long_iterations_are_few(void **state) {
 
 /* What was slow at first is measured again with more iterations: 1, 16, 256, and then as many as
  * take the time; the batches that were too short do not count. */
-static void too_short_a_repetition_is_made_again(void **state) {
+TEST(too_short_a_repetition_is_made_again) {
     const struct spex_bench_manner manner = {.seconds = 0.128, .events = &none};
-    (void)state;
     begin_at(1000);
     iteration.first = 8;
     iteration.first_ns = 1000000;
@@ -160,9 +154,8 @@ static void too_short_a_repetition_is_made_again(void **state) {
 }
 
 /* A pause counts for a sixteenth, so that no repetition takes more than sixteen times as long. */
-static void pauses_do_not_take_for_ever(void **state) {
+TEST(pauses_do_not_take_for_ever) {
     const struct spex_bench_manner manner = {.seconds = 0.128, .events = &none};
-    (void)state;
     begin_at(1000);
     iteration.paused_ns = 31000; /* 2 µs count */
     expect_found(&manner, 500, BATCHES, 2 + 8 + 1);
@@ -175,9 +168,8 @@ static void pauses_do_not_take_for_ever(void **state) {
     expect_found(&manner, 1, BATCHES, 8);
 }
 
-static void a_warm_up_takes_its_time(void **state) {
+TEST(a_warm_up_takes_its_time) {
     struct spex_bench_manner manner = {.seconds = 0.128, .warmup_seconds = 0.0095, .events = &none};
-    (void)state;
     begin_at(100);
     expect_found(&manner, 10000, BATCHES, 4 + 8 + 10);
     begin_at(1000000);
@@ -261,13 +253,12 @@ static void draw_batches(uint64_t *random, unsigned calm) {
     }
 }
 
-static void times_are_those_of_undisturbed_batches(void **state) {
+TEST(times_are_those_of_undisturbed_batches) {
     static const unsigned calm[] = {0, 1, 7, 8, 9, 60, 127, 128};
     static const struct spex_benchmark changes = {.function = changing};
     const struct spex_bench_manner manner = {
         .seconds = 1, .clock = {CLOCK_REAL, CLOCK_CPU, 0}, .events = &none};
     uint64_t random = 1;
-    (void)state;
     for (int round = 0; round < 40; round++) {
         struct spex_bench_instance instance = {.family = &changes, .threads = 1};
         uint64_t iterations = ITERATIONS;
@@ -284,9 +275,8 @@ static void times_are_those_of_undisturbed_batches(void **state) {
 
 /* Of each clock the median of what empty batches tell: from one reading to the next, and over all
  * of them. */
-static void what_the_clocks_take_is_told(void **state) {
+TEST(what_the_clocks_take_is_told) {
     struct spex_bench_manner manner = {.events = &none};
-    (void)state;
     begin_at(0);
     real_step = 25;
     cpu_step = 10;
@@ -297,14 +287,13 @@ static void what_the_clocks_take_is_told(void **state) {
 }
 
 /* 136 ms for the first repetition, and 128 ms for each other. */
-static void rounds_end_with_the_time(void **state) {
+TEST(rounds_end_with_the_time) {
     static const struct {
         double seconds;
         size_t repetitions;
     } cases[] = {{0.1, 1},   {0.135, 1}, {0.137, 2}, {0.263, 2},
                  {0.265, 3}, {0.5, 4},   {0.53, 5},  {2, 16}};
     struct spex_bench_manner manner = {.seconds = 0.128, .events = &none};
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_bench_instance items[] = {{.family = &family, .threads = 1},
                                               {.family = &family, .threads = 1}};
@@ -317,18 +306,4 @@ static void rounds_end_with_the_time(void **state) {
             spex_bench_figures_free(&items[i].figures);
         }
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(iterations_are_found_by_their_time),
-        cmocka_unit_test(long_iterations_are_few),
-        cmocka_unit_test(too_short_a_repetition_is_made_again),
-        cmocka_unit_test(pauses_do_not_take_for_ever),
-        cmocka_unit_test(a_warm_up_takes_its_time),
-        cmocka_unit_test(times_are_those_of_undisturbed_batches),
-        cmocka_unit_test(what_the_clocks_take_is_told),
-        cmocka_unit_test(rounds_end_with_the_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,6 @@
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <spex/bench.h>
 
@@ -81,8 +78,7 @@ static struct spex_bench_instance measured(unsigned threads,
 
 static const struct spex_bench_events none;
 
-static void all_threads_execute_all_batches(void **state) {
-    (void)state;
+TEST(all_threads_execute_all_batches) {
     static const unsigned threads[] = {1, 2, 5};
     const struct spex_bench_manner manner = {.seconds = 1, .events = &none};
     for (size_t n = 0; n < COUNT_OF(threads); n++) {
@@ -112,8 +108,7 @@ static void all_threads_execute_all_batches(void **state) {
 }
 
 /* Of each thread up to 4096 in all its iterations. */
-static void single_iterations_of_all_threads(void **state) {
-    (void)state;
+TEST(single_iterations_of_all_threads) {
     const struct spex_bench_manner manner = {
         .seconds = 1e9, .singles = true, .ticks_per_second = 1e9, .events = &none};
     struct spex_bench_instance instance = measured(2, &manner);
@@ -125,8 +120,7 @@ static void single_iterations_of_all_threads(void **state) {
 }
 
 /* Nothing is measured, and what was set up is torn down. */
-static void reasons_not_to_measure(void **state) {
-    (void)state;
+TEST(reasons_not_to_measure) {
     const struct spex_bench_manner manner = {
         .seconds = 1, .singles = true, .ticks_per_second = 1e9, .events = &none};
     reason_in_setup = true;
@@ -155,8 +149,7 @@ static void waits(struct spex_bench_state *state) {
     }
 }
 
-static void events_are_those_of_an_iteration(void **state) {
-    (void)state;
+TEST(events_are_those_of_an_iteration) {
     static struct spex_bench_events events;
     static const struct spex_benchmark waiting = {.function = waits};
     struct spex_bench_instance instance = {.family = &waiting, .threads = 1};
@@ -168,14 +161,4 @@ static void events_are_those_of_an_iteration(void **state) {
     assert_true(repetition->events[0] >= 0 && repetition->events[0] < 2);
     assert_true(repetition->events[1] > 1);
     spex_bench_figures_free(&instance.figures);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_threads_execute_all_batches),
-        cmocka_unit_test(single_iterations_of_all_threads),
-        cmocka_unit_test(reasons_not_to_measure),
-        cmocka_unit_test(events_are_those_of_an_iteration),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The options of a program of benchmarks: what each takes, its bounds, and what is refused. */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "../check.h"
 #include "../unit/messages.h"
@@ -27,10 +25,9 @@ static const char *complaint(const char *option) {
     return said;
 }
 
-static void test_defaults(void **state) {
+TEST(test_defaults) {
     char program[] = "program";
     char *arguments[] = {program, NULL};
-    (void)state;
     assert_int_equal(spex_bench_settings_take(&settings, 1, arguments), 0);
     assert_true(settings.seed < 1000000);
     assert_true(!settings.filter && !settings.out && !settings.counters && !settings.colour);
@@ -46,8 +43,7 @@ static void test_defaults(void **state) {
     assert_true(settings.warmup_seconds == 0 && settings.precision == 0.01);
 }
 
-static void test_numbers(void **state) {
-    (void)state;
+TEST(test_numbers) {
     static const struct {
         const char *option, *least, *most, *below, *above;
         const double *seconds;
@@ -83,8 +79,7 @@ static void test_numbers(void **state) {
         "spex: --benchmark_precision: a number of 0 to 100 was expected, not \"x\"\n");
 }
 
-static void test_counts(void **state) {
-    (void)state;
+TEST(test_counts) {
     assert_int_equal(taken("--benchmark_repetitions=100000"), 0);
     assert_int_equal(settings.repetitions, 100000);
     assert_int_equal(taken("--benchmark_repetitions=1"), 0);
@@ -105,8 +100,7 @@ static void test_counts(void **state) {
     assert_int_equal(settings.child, 7);
 }
 
-static void test_texts(void **state) {
-    (void)state;
+TEST(test_texts) {
     static const struct {
         const char *option;
         const char *const *to;
@@ -139,8 +133,7 @@ static void test_texts(void **state) {
                         "spex: no argument \"operand\" was expected; see --help\n");
 }
 
-static void test_switches(void **state) {
-    (void)state;
+TEST(test_switches) {
     static const struct {
         const char *option;
         bool alone;
@@ -165,13 +158,4 @@ static void test_switches(void **state) {
         snprintf(option, sizeof(option), "--benchmark_%s=yes", cases[c].option);
         assert_non_null(strstr(complaint(option), ": true or false was expected, not \"yes\"\n"));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_counts),   cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_switches),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,9 @@
  * two that are the same differ in less than 5 % of comparisons, and the interval of the last look
  * has the truth in 95 %. */
 #define _GNU_SOURCE
-#include <stdlib.h>
-
+#include "harness/estimate/pairs.h"
 #include "../check.h"
 #include "../scarce_memory.h"
-#include "harness/estimate/pairs.h"
 #include "noise.h"
 
 enum { COMPARISONS = 200 };
@@ -49,8 +47,7 @@ static struct said said_of(double ratio, size_t most) {
 }
 
 /* Whatever the time that there is: also such as end between two looks. */
-static void test_the_same_seldom_differ(void **state) {
-    (void)state;
+TEST(test_the_same_seldom_differ) {
     static const size_t most[] = {10, 15, 40, 100, SPEX_PAIRS_MOST};
     for (size_t m = 0; m < sizeof(most) / sizeof(most[0]); m++) {
         struct said said = said_of(1, most[m]);
@@ -65,8 +62,7 @@ static void test_the_same_seldom_differ(void **state) {
 }
 
 /* A difference is found, the sooner the greater it is, and its interval has it. */
-static void test_differences_are_found(void **state) {
-    (void)state;
+TEST(test_differences_are_found) {
     static const double ratios[] = {1.05, 0.95, 1.23, 0.5};
     size_t before = SIZE_MAX;
     for (size_t r = 0; r < sizeof(ratios) / sizeof(ratios[0]); r++) {
@@ -80,8 +76,7 @@ static void test_differences_are_found(void **state) {
 }
 
 /* What is measured without noise is known at the first look. */
-static void test_exact_figures(void **state) {
-    (void)state;
+TEST(test_exact_figures) {
     static const struct {
         double log_ratio;
         enum spex_pairs_outcome outcome;
@@ -98,8 +93,7 @@ static void test_exact_figures(void **state) {
     }
 }
 
-static void test_few_pairs_say_nothing(void **state) {
-    (void)state;
+TEST(test_few_pairs_say_nothing) {
     struct spex_pairs pairs = {.logs = NULL};
     assert_int_equal(spex_pairs_end(&pairs), 0);
     for (int p = 0; p < 8; p++)
@@ -112,8 +106,7 @@ static void test_few_pairs_say_nothing(void **state) {
 }
 
 /* Whichever allocation fails, nothing is left. */
-static void test_memory(void **state) {
-    (void)state;
+TEST(test_memory) {
     int err = -ENOMEM;
     for (unsigned long n = 1; err; n++) {
         struct spex_pairs pairs = {.logs = NULL};
@@ -129,8 +122,7 @@ static void test_memory(void **state) {
 }
 
 /* The interval of the median has it in 95 % of samples, of a distribution that is not symmetric. */
-static void test_medians(void **state) {
-    (void)state;
+TEST(test_medians) {
     const double few[] = {3, 1, 2, 5, 4, 6};
     double values[101];
     struct spex_random random;
@@ -150,16 +142,4 @@ static void test_medians(void **state) {
     assert_true(median.value == 3.5 && median.low == 1 && median.high == 6);
     median = spex_median_estimate(values, 5);
     assert_true(median.value == 3 && isinf(median.low) && isinf(median.high));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_same_seldom_differ),
-        cmocka_unit_test(test_differences_are_found),
-        cmocka_unit_test(test_exact_figures),
-        cmocka_unit_test(test_few_pairs_say_nothing),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_medians),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

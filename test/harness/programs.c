@@ -2,13 +2,8 @@
 /* What programs of benchmarks register, refuse and print, and how they and their processes end. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <spex/bench.h>
 
@@ -141,8 +136,7 @@ static int registered_beyond(const void *of) {
     return 7;
 }
 
-static void test_registrations(void **state) {
-    (void)state;
+TEST(test_registrations) {
     static const char range[] = "a range from 1 or more up, by a factor of 2 or more, was expected",
                       steps[] = "steps of 1 or more upwards were expected",
                       threads[] = "1 to 1,024 threads were expected";
@@ -233,8 +227,7 @@ static size_t rows_of(const char *text, const char *begin) {
     return count;
 }
 
-static void test_exit_statuses(void **state) {
-    (void)state;
+TEST(test_exit_statuses) {
     const struct ended *ended = program("--benchmark_list_tests", NULL);
     assert_string_equal(ended->out, "empty/n:1\nempty/n:3\nleft out\nends\n");
     assert_int_equal(ended->status, 0);
@@ -263,8 +256,7 @@ static void test_exit_statuses(void **state) {
 }
 
 /* In each of the three formats, to a file in another than to standard output. */
-static void test_outputs(void **state) {
-    (void)state;
+TEST(test_outputs) {
     char path[] = "/tmp/spex-programs-XXXXXX", out[128], text[8192];
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -291,8 +283,7 @@ static void test_outputs(void **state) {
 }
 
 /* Each process of its own measures all, and the first one tells of what. */
-static void test_processes(void **state) {
-    (void)state;
+TEST(test_processes) {
     const struct ended *ended = program_with("--benchmark_processes=3", "--benchmark_format=json",
                                              "--benchmark_filter=empty/n:1");
     assert_string_equal(ended->err, "");
@@ -318,14 +309,13 @@ static void test_processes(void **state) {
     assert_int_equal(rows_of(ended->out, "left out,,,,,,,,true,skipped\n"), 1);
 }
 
-static void test_ends_of_processes(void **state) {
+TEST(test_ends_of_processes) {
     static const char begin[] = "spex: a process of the benchmarks";
     static const struct {
         const char *how, *said;
     } cases[] = {{"killed", " was killed by signal 9\n"},
                  {"5", " has exited with 5\n"},
                  {"0", ": Bad message\n"}};
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         setenv("TEST_ENDS", cases[c].how, 1);
         const struct ended *ended = program("--benchmark_processes=2", "--benchmark_filter=ends");
@@ -340,10 +330,5 @@ static void test_ends_of_processes(void **state) {
 int main(int argc, char **argv) {
     if (argc > 1)
         return spex_bench_main(argc, argv);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_registrations),     cmocka_unit_test(test_exit_statuses),
-        cmocka_unit_test(test_outputs),           cmocka_unit_test(test_processes),
-        cmocka_unit_test(test_ends_of_processes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

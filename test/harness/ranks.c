@@ -2,12 +2,10 @@
 /* Chances are those of counting all possibilities, intervals hold the truth as often as they say,
  * and whatever the distribution. */
 #define _GNU_SOURCE
-#include <stdlib.h>
-
+#include "harness/estimate/ranks.h"
 #include "../check.h"
 #include "../scarce_memory.h"
 #include "harness/estimate/figures.h"
-#include "harness/estimate/ranks.h"
 #include "noise.h"
 
 /* The signed-rank test by all 2^n signs of the differences from 0. */
@@ -25,8 +23,7 @@ static double chance_by_counting(const double *values, unsigned n) {
     return as_far / (1u << n);
 }
 
-static void test_signed_ranks_by_counting(void **state) {
-    (void)state;
+TEST(test_signed_ranks_by_counting) {
     struct spex_random random;
     spex_random_seed(&random, 1, 0);
     for (unsigned n = 1; n <= 12; n++)
@@ -39,8 +36,7 @@ static void test_signed_ranks_by_counting(void **state) {
         }
 }
 
-static void test_known_chances(void **state) {
-    (void)state;
+TEST(test_known_chances) {
     const double a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8}, mixed[] = {2.5, 6, 7, 8};
     const double all[] = {1, 2, 3, 4, 5, 6};
     assert_true(fabs(spex_centre_chance(all, 6, 0, 1) - 1 / 64.0) < 1e-12);
@@ -54,8 +50,7 @@ static void test_known_chances(void **state) {
     assert_true(fabs(spex_shift_chance(a, 4, b, 4, 4, 0) - 1) < 1e-12);
 }
 
-static void test_intervals_of_few_values(void **state) {
-    (void)state;
+TEST(test_intervals_of_few_values) {
     const double values[] = {3, 1, 2, 5, 4, 6}, more[] = {13, 11, 12, 15, 14, 16};
     struct spex_estimate estimate = spex_centre(values, 6);
     assert_true(estimate.value == 3.5 && estimate.low == 1 && estimate.high == 6);
@@ -68,8 +63,7 @@ static void test_intervals_of_few_values(void **state) {
 }
 
 /* More values than are looked at. */
-static void test_many_values(void **state) {
-    (void)state;
+TEST(test_many_values) {
     enum { MANY = 10000 };
     static double values[MANY], more[MANY];
     struct spex_random random;
@@ -85,8 +79,7 @@ static void test_many_values(void **state) {
     assert_true(spex_shift_chance(values, MANY, more, MANY, 0, 0) < 1e-9);
 }
 
-static void test_intervals_hold_the_truth(void **state) {
-    (void)state;
+TEST(test_intervals_hold_the_truth) {
     enum { SAMPLES = 1000, VALUES = 20 };
     struct spex_random random;
     int centres = 0, shifts = 0;
@@ -107,8 +100,7 @@ static void test_intervals_hold_the_truth(void **state) {
     assert_true(centres >= 0.93 * SAMPLES && shifts >= 0.93 * SAMPLES);
 }
 
-static void test_holm(void **state) {
-    (void)state;
+TEST(test_holm) {
     double chances[] = {0.01, 0.04, 0.03, 0.005};
     const double expected[] = {0.03, 0.06, 0.06, 0.02};
     spex_holm(chances, 4);
@@ -122,8 +114,7 @@ static void test_holm(void **state) {
 
 /* Without disturbances it is in the middle. With them, in two of three batches, it stays, whether
  * they are longer by a part or by a multiple. */
-static void test_undisturbed_batches(void **state) {
-    (void)state;
+TEST(test_undisturbed_batches) {
     struct spex_random random;
     spex_random_seed(&random, 7, 0);
     for (int sample = 0; sample < 1000; sample++) {
@@ -145,8 +136,7 @@ static void test_undisturbed_batches(void **state) {
 }
 
 /* Nothing is known then: every value is as likely as any other, and no difference is one. */
-static void test_without_memory(void **state) {
-    (void)state;
+TEST(test_without_memory) {
     const double a[] = {1, 2, 3, 4, 5, 6}, b[] = {11, 12, 13, 14, 15, 16};
     for (unsigned long n = 1; n <= 2; n++) {
         scarce_left = n;
@@ -166,14 +156,4 @@ static void test_without_memory(void **state) {
     assert_true(spex_shift_chance(a, 6, b, 6, 0, 1) == 1);
     assert_int_equal(scarce_left, 0);
     assert_int_equal(scarce_held.count, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_signed_ranks_by_counting), cmocka_unit_test(test_known_chances),
-        cmocka_unit_test(test_intervals_of_few_values),  cmocka_unit_test(test_many_values),
-        cmocka_unit_test(test_intervals_hold_the_truth), cmocka_unit_test(test_holm),
-        cmocka_unit_test(test_undisturbed_batches),      cmocka_unit_test(test_without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,6 @@
 /* The reports of figures that are known: the whole table, CSV and JSON. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include <spex/version.h>
@@ -39,9 +37,8 @@ static const char console_expected[] =
     "1 of 7 estimates are less precise than ±2 %: more time (--benchmark_max_time) "
     "or a machine with less to do would be needed\n";
 
-static void test_console(void **state) {
+TEST(test_console) {
     static struct made made;
-    (void)state;
     make(&made);
     char *text = written(&made, spex_bench_report_console);
     assert_string_equal(text, console_expected);
@@ -75,9 +72,8 @@ static const char csv_expected[] =
     "\"other \"\"x\\y\"\"\",64,3000,2000,ns,1365333333.33,40000000,,,,1.25,,7\n"
     "\"skipped, once\",,,,,,,,true,\"no \"\"file\"\"\"\n";
 
-static void test_csv(void **state) {
+TEST(test_csv) {
     static struct made made;
-    (void)state;
     make(&made);
     made.instances = (struct spex_bench_instances){made.items + SIZES - 1, 3};
     char *text = written(&made, spex_bench_report_csv);
@@ -166,10 +162,9 @@ static const char *date_expected(const char *text, time_t begun) {
     return end;
 }
 
-static void test_json(void **state) {
+TEST(test_json) {
     static struct made made;
     time_t begun = time(NULL);
-    (void)state;
     make(&made);
     made.instances = (struct spex_bench_instances){made.items + SIZES, 2};
     char *text = flat(written(&made, spex_bench_report_json));
@@ -212,9 +207,8 @@ static const char json_last[] =
     "'term1_interval': [4.97729652134, 5.02270347866]}]}";
 
 /* Without the single repetitions; a model of the family stands behind. */
-static void test_json_of_aggregates(void **state) {
+TEST(test_json_of_aggregates) {
     static struct made made;
-    (void)state;
     make(&made);
     made.instances = (struct spex_bench_instances){made.items, SIZES};
     made.report.aggregates_only = true;
@@ -236,11 +230,10 @@ static void assert_near(double value, double expected, double margin) {
 
 /* A model is one of a family that asks for it, of its instances with as many threads as the
  * first. */
-static void test_models(void **state) {
+TEST(test_models) {
     static struct made made;
     struct spex_fit fit;
     size_t next;
-    (void)state;
     make(&made);
     assert_int_equal(spex_bench_complexity(&made.instances, 0, &next, &fit), 0);
     assert_int_equal(next, SIZES);
@@ -265,12 +258,11 @@ static void test_models(void **state) {
 }
 
 /* Each formula has the range in which it holds. */
-static void test_a_model_that_changes(void **state) {
+TEST(test_a_model_that_changes) {
     enum { MANY = 12 };
     static struct made made;
     static struct spex_bench_instance items[MANY];
     static struct spex_bench_repetition repetitions[MANY][REPEATED];
-    (void)state;
     make(&made);
     for (size_t i = 0; i < MANY; i++) {
         items[i] = made.items[0];
@@ -295,11 +287,10 @@ static void test_a_model_that_changes(void **state) {
 }
 
 /* As many figures as there can be, with names as long as they can be, are cut at the end. */
-static void test_long_notes(void **state) {
+TEST(test_long_notes) {
     static struct made made;
     char whole[2048] = "", name[SPEX_BENCH_TEXT_BYTES];
     size_t length = 0;
-    (void)state;
     make(&made);
     struct spex_bench_figures *figures = &made.items[SIZES].figures;
     made.events.count = SPEX_BENCH_EVENTS_MAX;
@@ -333,9 +324,8 @@ static void nothing(struct spex_bench_state *state) {
 }
 
 /* The last test, since what is registered stays. */
-static void test_without_optimisation(void **state) {
+TEST(test_without_optimisation) {
     static struct made made;
-    (void)state;
     spex_benchmark_add("optimised", nothing, 1);
     assert_true(spex_bench_optimised());
     spex_benchmark_add("not", nothing, 0);
@@ -348,14 +338,4 @@ static void test_without_optimisation(void **state) {
     assert_non_null(strstr(text, "\"library_build_type\": \"debug\""));
     free(text);
     made_free(&made);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_console),    cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_json),       cmocka_unit_test(test_json_of_aggregates),
-        cmocka_unit_test(test_models),     cmocka_unit_test(test_a_model_that_changes),
-        cmocka_unit_test(test_long_notes), cmocka_unit_test(test_without_optimisation),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,10 +4,6 @@
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "../open_descriptors.h"
@@ -119,9 +115,8 @@ static const char *run(const char *how, unsigned repetitions, int *err) {
     return said;
 }
 
-static void all_that_is_told_is_taken(void **state) {
+TEST(all_that_is_told_is_taken) {
     int err;
-    (void)state;
     const char *said = run("well", REPETITIONS, &err);
     assert_int_equal(err, 0);
     assert_string_equal(said, "said aside\nsaid aside\nsaid aside\nsaid aside\n");
@@ -157,7 +152,7 @@ static void all_that_is_told_is_taken(void **state) {
 }
 
 /* The first process ends it. */
-static void what_is_told_badly(void **state) {
+TEST(what_is_told_badly) {
     static const struct {
         const char *how;
         int err;
@@ -170,7 +165,6 @@ static void what_is_told_badly(void **state) {
         {"status", -ECHILD, "spex: a process of the benchmarks has exited with 3\n"},
         {"killed", -ECHILD, "spex: a process of the benchmarks was killed by signal 9\n"},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         int err;
         char expected[256];
@@ -184,8 +178,7 @@ static void what_is_told_badly(void **state) {
         spex_bench_figures_free(&items[i].figures);
 }
 
-static void what_cannot_be_told(void **state) {
-    (void)state;
+TEST(what_cannot_be_told) {
     struct spex_bench_instance one = {.index = 0};
     const struct spex_bench_instances of_one = {&one, 1};
     assert_int_equal(spex_bench_processes_tell(&of_one, -1), -EBADF);
@@ -199,10 +192,5 @@ int main(int argc, char **argv) {
     if (argc > 5 && strcmp(argv[1], "process") == 0)
         return be_a_process(argv);
     self = argv[0];
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_that_is_told_is_taken),
-        cmocka_unit_test(what_is_told_badly),
-        cmocka_unit_test(what_cannot_be_told),
-    };
-    return cmocka_run_group_tests_name("told", tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

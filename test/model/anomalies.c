@@ -2,10 +2,6 @@
 /* Anomalies against the truth: times that are made up, of which it is known what is usual and what
  * is not. The figures are printed. */
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "model/anomaly/anomalies.h"
@@ -132,8 +128,7 @@ static void false_alarms(enum noise noise, double rate, double drift) {
     world_close(&world);
 }
 
-static void false_alarms_are_as_rare_as_asked_for(void **state) {
-    (void)state;
+TEST(false_alarms_are_as_rare_as_asked_for) {
     for (int noise = 0; noise < NOISES; noise++) {
         false_alarms((enum noise)noise, 1e-3, 0);
         false_alarms((enum noise)noise, 1e-4, 0);
@@ -141,8 +136,7 @@ static void false_alarms_are_as_rare_as_asked_for(void **state) {
     }
 }
 
-static void slow_drift_is_no_anomaly(void **state) {
-    (void)state;
+TEST(slow_drift_is_no_anomaly) {
     for (int noise = 0; noise < NOISES; noise++) {
         false_alarms((enum noise)noise, 1e-4, 0.3);
         false_alarms((enum noise)noise, 1e-4, -0.2);
@@ -166,8 +160,7 @@ static unsigned singles_found(enum noise noise, double slower) {
     return found;
 }
 
-static void single_delays_are_found(void **state) {
-    (void)state;
+TEST(single_delays_are_found) {
     assert_true(singles_found(GAUSSIAN, 2) >= 99);
     assert_true(singles_found(GAUSSIAN, 5) == CASES);
     assert_true(singles_found(LOGNORMAL, 5) >= 95);
@@ -199,8 +192,7 @@ static unsigned shift_delay(enum noise noise, double slower) {
     return worst;
 }
 
-static void lasting_delays_are_found_soon(void **state) {
-    (void)state;
+TEST(lasting_delays_are_found_soon) {
     for (int noise = 0; noise < NOISES; noise++) {
         unsigned half = shift_delay((enum noise)noise, 1.5),
                  two = shift_delay((enum noise)noise, 2);
@@ -211,9 +203,8 @@ static void lasting_delays_are_found_soon(void **state) {
     }
 }
 
-static void an_anomaly_has_a_beginning_and_an_end(void **state) {
+TEST(an_anomaly_has_a_beginning_and_an_end) {
     struct world world;
-    (void)state;
     world_open(&world, GAUSSIAN, 1e-5, 5);
     execute_usual(&world, BEFORE);
     double begin = world.now;
@@ -237,9 +228,8 @@ static void an_anomaly_has_a_beginning_and_an_end(void **state) {
 }
 
 /* However long it lasts, it does not become usual. */
-static void what_lasts_is_not_learnt(void **state) {
+TEST(what_lasts_is_not_learnt) {
     struct world world;
-    (void)state;
     world_open(&world, LOGNORMAL, 1e-5, 6);
     execute_usual(&world, BEFORE);
     for (int e = 0; e < LONG; e++)
@@ -252,9 +242,8 @@ static void what_lasts_is_not_learnt(void **state) {
 }
 
 /* Too slow from the first execution on: the model says so. */
-static void what_was_there_before_is_found(void **state) {
+TEST(what_was_there_before_is_found) {
     struct world world;
-    (void)state;
     world_open(&world, GAUSSIAN, 1e-5, 7);
     for (int e = 0; e < 1000; e++)
         execute(&world, 4);
@@ -264,9 +253,8 @@ static void what_was_there_before_is_found(void **state) {
 }
 
 /* One that rarely runs is not over between two executions. */
-static void a_slow_rhythm_is_one_anomaly(void **state) {
+TEST(a_slow_rhythm_is_one_anomaly) {
     struct world world;
-    (void)state;
     world_open(&world, GAUSSIAN, 1e-5, 8);
     for (int e = 0; e < 200; e++) {
         world.now += 10;
@@ -283,9 +271,8 @@ static void a_slow_rhythm_is_one_anomaly(void **state) {
 }
 
 /* Of one that runs often, after 5 seconds. */
-static void silence_ends_an_anomaly(void **state) {
+TEST(silence_ends_an_anomaly) {
     struct world world;
-    (void)state;
     world_open(&world, GAUSSIAN, 1e-5, 10);
     execute_usual(&world, BEFORE);
     for (int e = 0; e < 1000; e++)
@@ -297,13 +284,12 @@ static void silence_ends_an_anomaly(void **state) {
     world_close(&world);
 }
 
-static void what_is_not_judged_is_counted(void **state) {
+TEST(what_is_not_judged_is_counted) {
     struct world world;
     struct spex_watched *kernel;
     const char *const others[] = {"m"};
     double n = 100;
     struct spex_execution execution = {.parameters = &n, .seconds = 1e-4, .weight = 1, .end = 1};
-    (void)state;
     world_open(&world, GAUSSIAN, 1e-5, 9);
     const struct spex_anomalies_account *account = spex_anomalies_account(world.anomalies);
     assert_int_equal(spex_anomalies_kernel(world.anomalies, "main/other", names, 1, &kernel), 0);
@@ -324,8 +310,7 @@ static void what_is_not_judged_is_counted(void **state) {
 /* A kernel whose parameters do not tell its time, which is of two kinds, as of gets and sets: an
  * execution that takes much longer than any is told, however far from the training, and what it
  * took is compared with what is usual. That there are more of one kind is nothing. */
-static void without_a_class_the_usual_is_learnt(void **state) {
-    (void)state;
+TEST(without_a_class_the_usual_is_learnt) {
     for (unsigned n = 0; n < NOISES; n++) {
         struct world world;
         world_open(&world, (enum noise)n, 1e-5, 20 + n);
@@ -356,8 +341,7 @@ static void without_a_class_the_usual_is_learnt(void **state) {
 }
 
 /* Of one execution both are its ratio, to the last digit. */
-static void the_worst_is_no_less_than_the_median(void **state) {
-    (void)state;
+TEST(the_worst_is_no_less_than_the_median) {
     for (uint64_t seed = 1; seed <= 50; seed++) {
         struct world world;
         world_open(&world, GAUSSIAN, 1e-5, seed);
@@ -373,11 +357,10 @@ static void the_worst_is_no_less_than_the_median(void **state) {
 
 /* Of numbers with Pareto's tail of 2, the level that one in 100,000 exceeds is 316; that of an
  * exponential tail would be a fraction. */
-static void heavy_tails_have_high_levels(void **state) {
+TEST(heavy_tails_have_high_levels) {
     const double probability = 1e-5;
     struct world world = {.random = 1};
     struct spex_tail tail;
-    (void)state;
     spex_tail_init(&tail, probability);
     for (unsigned i = 0; i < 20000; i++)
         spex_tail_add(&tail, pow(uniform(&world), -0.5));
@@ -387,11 +370,10 @@ static void heavy_tails_have_high_levels(void **state) {
 
 /* Of 100 numbers, fewer than the doubt allows are above the level; where fewer numbers are fitted
  * than are to exceed it, it is not beyond the least of them. */
-static void levels_that_many_exceed_are_observed(void **state) {
+TEST(levels_that_many_exceed_are_observed) {
     static const struct {
         double probability, least, most;
     } levels[] = {{0.9, 10, 20}, {0.3, 70, 76}, {0.25, 75, 77}};
-    (void)state;
     for (size_t l = 0; l < COUNT_OF(levels); l++) {
         struct spex_tail tail;
         spex_tail_init(&tail, levels[l].probability);
@@ -404,12 +386,11 @@ static void levels_that_many_exceed_are_observed(void **state) {
 
 /* Delays as by a scheduler are five times as frequent as alarms; the others are a third as frequent,
  * and are found again and again. */
-static void what_recurs_seldom_is_found_each_time(void **state) {
+TEST(what_recurs_seldom_is_found_each_time) {
     const double rate = 1e-3;
     const unsigned every = 3000;
     struct world world;
     unsigned found = 0;
-    (void)state;
     world_open(&world, GAUSSIAN, rate, 1);
     for (unsigned e = 1; e <= CASES * every; e++) {
         bool slow = e % every == 0;
@@ -426,8 +407,7 @@ static void what_recurs_seldom_is_found_each_time(void **state) {
 
 /* Where a change may be above or below, the times of both segments are usual; those of neither are
  * not. */
-static void either_segment_is_usual(void **state) {
-    (void)state;
+TEST(either_segment_is_usual) {
     for (int slower = 0; slower < 2; slower++) {
         struct world world;
         world_open(&world, GAUSSIAN, 1e-4, 3);
@@ -446,26 +426,4 @@ static void either_segment_is_usual(void **state) {
         assert_int_equal(spex_anomalies_account(world.anomalies)->anomalous - before, slower);
         world_close(&world);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(false_alarms_are_as_rare_as_asked_for),
-        cmocka_unit_test(slow_drift_is_no_anomaly),
-        cmocka_unit_test(single_delays_are_found),
-        cmocka_unit_test(lasting_delays_are_found_soon),
-        cmocka_unit_test(an_anomaly_has_a_beginning_and_an_end),
-        cmocka_unit_test(what_lasts_is_not_learnt),
-        cmocka_unit_test(what_was_there_before_is_found),
-        cmocka_unit_test(a_slow_rhythm_is_one_anomaly),
-        cmocka_unit_test(silence_ends_an_anomaly),
-        cmocka_unit_test(what_is_not_judged_is_counted),
-        cmocka_unit_test(without_a_class_the_usual_is_learnt),
-        cmocka_unit_test(the_worst_is_no_less_than_the_median),
-        cmocka_unit_test(heavy_tails_have_high_levels),
-        cmocka_unit_test(levels_that_many_exceed_are_observed),
-        cmocka_unit_test(what_recurs_seldom_is_found_each_time),
-        cmocka_unit_test(either_segment_is_usual),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,6 @@
 /* Changes of behaviour: that none is found where there is none, how often one is that is there, and
  * whether its interval and the predictions on both sides hold. */
 #include <math.h>
-#include <string.h>
 
 #include "../check.h"
 #include "base/random.h"
@@ -96,11 +95,10 @@ static double three_terms(double n, double change) {
 }
 
 /* Each law without a change, in each design. */
-static void none_is_found_where_none_is(void **state) {
+TEST(none_is_found_where_none_is) {
     static law *const laws[] = {line,        n_log_n,   constant,  square_and_line, divided,
                                 other_power, below_one, above_one, three_terms};
     size_t found = 0, all = 0;
-    (void)state;
     spex_random_seed(&random_state, 1, 1);
     for (size_t d = 0; d < COUNT_OF(designs); d++)
         for (size_t l = 0; l < COUNT_OF(laws); l++)
@@ -163,7 +161,7 @@ static void count_set(const struct design *design, law *of, struct account *acco
     account->beyond += made.low <= truth && truth <= made.high;
 }
 
-static void what_is_there_is_found(void **state) {
+TEST(what_is_there_is_found) {
     static const struct {
         const char *name;
         law *of;
@@ -175,7 +173,6 @@ static void what_is_there_is_found(void **state) {
                 {"late", late},
                 {"valley", valley}};
     struct account all = {0};
-    (void)state;
     spex_random_seed(&random_state, 2, 1);
     for (size_t l = 0; l < COUNT_OF(laws); l++) {
         struct account account = {0};
@@ -203,11 +200,10 @@ static double two_caches(double n, double change) {
     return n < change ? n : n < 32 * change ? 2 * n : 5 * n;
 }
 
-static void two_changes(void **state) {
+TEST(two_changes) {
     static const struct design design = {30, 3, 1.5, 0.02, 0};
     const char *const names[] = {"n"};
     char text[300];
-    (void)state;
     spex_random_seed(&random_state, 3, 1);
     size_t rows = measure(&design, two_caches, 100, 1000);
     struct spex_model model = fit_of(1, rows).model;
@@ -225,9 +221,8 @@ static void two_changes(void **state) {
 }
 
 /* Nine sizes are too few to tell a change from a form that is not known. */
-static void few_sizes_have_none(void **state) {
+TEST(few_sizes_have_none) {
     static const struct design design = {9, 5, 2, 0.001, 0};
-    (void)state;
     spex_random_seed(&random_state, 4, 1);
     assert_int_equal(fit_of(1, measure(&design, jump, 100, 1500)).model.change_count, 0);
     static const struct design more = {10, 5, 2, 0.001, 0};
@@ -235,9 +230,8 @@ static void few_sizes_have_none(void **state) {
 }
 
 /* Without noise a change between two sizes is where both segments have the same time. */
-static void where_it_is(void **state) {
+TEST(where_it_is) {
     static const struct design design = {20, 1, 1.5, 0, 0};
-    (void)state;
     struct spex_model model = fit_of(1, measure(&design, steeper, 100, 3333)).model;
     assert_int_equal(model.change_count, 1);
     assert_true(fabs(model.changes[0].at / 3333 - 1) < 1e-3);
@@ -249,8 +243,7 @@ static void where_it_is(void **state) {
 }
 
 /* Two parameters, of which the first one has a change; in either order. */
-static void changes_of_one_parameter(void **state) {
-    (void)state;
+TEST(changes_of_one_parameter) {
     spex_random_seed(&random_state, 5, 1);
     for (size_t order = 0; order < 2; order++) {
         size_t rows = 0;
@@ -277,8 +270,7 @@ static void changes_of_one_parameter(void **state) {
 }
 
 /* Of thousands of sizes some are searched, and the place is told among all. */
-static void of_many_sizes(void **state) {
-    (void)state;
+TEST(of_many_sizes) {
     spex_random_seed(&random_state, 6, 1);
     for (size_t r = 0; r < 1000; r++) {
         parameters[r] = 1000 + 7 * (double)r;
@@ -289,17 +281,4 @@ static void of_many_sizes(void **state) {
     assert_true(fabs(model.changes[0].at - 5000) < 7);
     assert_true(model.changes[0].low < 5000 && model.changes[0].high > 5000);
     assert_true(model.changes[0].high - model.changes[0].low < 100);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(none_is_found_where_none_is),
-        cmocka_unit_test(what_is_there_is_found),
-        cmocka_unit_test(two_changes),
-        cmocka_unit_test(few_sizes_have_none),
-        cmocka_unit_test(where_it_is),
-        cmocka_unit_test(changes_of_one_parameter),
-        cmocka_unit_test(of_many_sizes),
-    };
-    return cmocka_run_group_tests_name("changes", tests, NULL, NULL);
 }

@@ -5,7 +5,6 @@
 #include "model/anomaly/detector.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "../check.h"
 #include "base/random.h"
@@ -55,9 +54,8 @@ static void expect_learnt(const struct series *series, double centre, double upp
     expect_near(series->detector->evidence, evidence);
 }
 
-static void a_series_is_learnt(void **state) {
+TEST(a_series_is_learnt) {
     struct series series = {.detector = calloc(1, sizeof(*series.detector)), .step = 1e-3};
-    (void)state;
     assert_non_null(series.detector);
     spex_random_seed(&random_state, 5, 1);
     spex_detector_init(series.detector, 1e-4, false);
@@ -88,7 +86,7 @@ static void a_series_is_learnt(void **state) {
 }
 
 /* Levels of an exponential tail, with and without what is forgotten. */
-static void tails_have_levels(void **state) {
+TEST(tails_have_levels) {
     static const unsigned counts[] = {25, 100, 1000, 9999, 10001, 60000};
     static const double expected[][3] = {
         {5.17671783, 10.2842044, 31.5260393}, {5.56272233, 12.4917352, 59.8304272},
@@ -96,7 +94,6 @@ static void tails_have_levels(void **state) {
         {4.64080811, 7.12589425, 15.9143255}, {5.17409801, 6.97815696, 13.8804059}};
     struct spex_tail tail;
     size_t row = 0;
-    (void)state;
     spex_random_seed(&random_state, 6, 1);
     spex_tail_init(&tail, 1e-3);
     for (unsigned n = 1; row < COUNT_OF(counts); n++) {
@@ -111,12 +108,4 @@ static void tails_have_levels(void **state) {
         expect_near(spex_tail_level(&copy, 1e-5), expected[row][2]);
         row++;
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_series_is_learnt),
-        cmocka_unit_test(tails_have_levels),
-    };
-    return cmocka_run_group_tests_name("detector", tests, NULL, NULL);
 }

@@ -26,10 +26,9 @@ static double adjusted_r2(const struct spex_model *model, size_t count, const do
     return 1 - left / freedom / (all / ((double)count - 1));
 }
 
-static void the_adjusted_r2(void **state) {
+TEST(the_adjusted_r2) {
     static const double n[] = {1, 2, 3, 4, 5, 6, 7, 8},
                         times[] = {3.1, 4.7, 7.2, 8.8, 11.1, 12.7, 15.2, 16.9};
-    (void)state;
     for (size_t count = 3; count <= COUNT_OF(n); count++) {
         struct spex_model model = model_of(count, n, times);
         assert_true(model.term_count > 0);
@@ -38,18 +37,16 @@ static void the_adjusted_r2(void **state) {
 }
 
 /* There is nothing that the model could leave. */
-static void of_times_that_do_not_vary(void **state) {
+TEST(of_times_that_do_not_vary) {
     static const double n[] = {1, 2, 3, 4, 5, 6}, times[] = {7, 7, 7, 7, 7, 7};
-    (void)state;
     struct spex_model model = model_of(COUNT_OF(n), n, times);
     assert_true(model.adjusted_r2 == 1);
     assert_int_equal(model.class, SPEX_MODEL_CONSTANT);
 }
 
 /* What does not depend on n is constant where it varies by 15 % at most. */
-static void constants_vary_little(void **state) {
+TEST(constants_vary_little) {
     double n[10], times[10];
-    (void)state;
     for (int much = 0; much < 2; much++) {
         for (int i = 0; i < 10; i++) {
             n[i] = i + 1;
@@ -62,9 +59,8 @@ static void constants_vary_little(void **state) {
 }
 
 /* A term counts for the class if it grows by a hundredth of the greatest value. */
-static void what_grows_little_is_constant(void **state) {
+TEST(what_grows_little_is_constant) {
     double n[10], times[10];
-    (void)state;
     for (int much = 0; much < 2; much++) {
         for (int i = 0; i < 10; i++) {
             n[i] = 1000 + i * (much ? 1.2 : 1);
@@ -78,7 +74,7 @@ static void what_grows_little_is_constant(void **state) {
 
 /* The class goes by what makes the time longer. A term that only makes it shorter counts if it varies
  * by a hundredth. */
-static void classes_of_what_is_divided(void **state) {
+TEST(classes_of_what_is_divided) {
     static const struct {
         double constant, linear, divided;
         enum spex_model_class class;
@@ -87,7 +83,6 @@ static void classes_of_what_is_divided(void **state) {
                     {1, 0, 0.008, SPEX_MODEL_CONSTANT},
                     {0, 1, 3, SPEX_MODEL_LINEAR},
                     {0, 0.0001, 3, SPEX_MODEL_DECREASING}};
-    (void)state;
     for (size_t e = 0; e < COUNT_OF(expected); e++) {
         double n[10], times[10];
         for (int i = 0; i < 10; i++) {
@@ -100,11 +95,10 @@ static void classes_of_what_is_divided(void **state) {
 }
 
 /* Points of two measurements, by 10 % apart, and a line through most of them. */
-static void the_variances(void **state) {
+TEST(the_variances) {
     enum { POINTS = 9 };
     double n[2 * POINTS], times[2 * POINTS], sorted_middle = 0, within = 0, left = 0;
     double gram[2][2] = {{0, 0}, {0, 0}};
-    (void)state;
     for (int i = 0; i < 2 * POINTS; i++) {
         n[i] = 1 + i / 2;
         times[i] = (3 + 2 * n[i]) * (i % 2 ? 1.05 : 0.95) * (i / 2 % 3 == 1 ? 1.06 : 0.98);
@@ -134,16 +128,4 @@ static void the_variances(void **state) {
     assert_true(fabs(model.covariance[0][1] * determinant / -gram[0][1] / mean_of - 1) < 1e-6);
     assert_true(fabs(model.constant_error / sqrt(model.covariance[0][0]) - 1) < 1e-9);
     assert_true(fabs(model.terms[0].error / sqrt(model.covariance[1][1]) - 1) < 1e-9);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_adjusted_r2),
-        cmocka_unit_test(of_times_that_do_not_vary),
-        cmocka_unit_test(constants_vary_little),
-        cmocka_unit_test(what_grows_little_is_constant),
-        cmocka_unit_test(classes_of_what_is_divided),
-        cmocka_unit_test(the_variances),
-    };
-    return cmocka_run_group_tests_name("figures", tests, NULL, NULL);
 }

@@ -2,8 +2,6 @@
 /* What a fit takes, what it refuses, and what it makes of little and strange measurements. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "model/fit/fit.h"
@@ -23,9 +21,8 @@ static void expect_text(const struct spex_model *model, const char *expected) {
     assert_string_equal(text, expected);
 }
 
-static void linear(void **state) {
+TEST(linear) {
     const double n[] = {10, 20, 30, 40, 50}, times[] = {25, 45, 65, 85, 105};
-    (void)state;
     struct spex_fit fit = must_fit(1, 5, n, times);
     assert_int_equal(fit.model.class, SPEX_MODEL_LINEAR);
     assert_true(fit.model.adjusted_r2 > 0.999999);
@@ -35,7 +32,7 @@ static void linear(void **state) {
     assert_true(prediction.low <= prediction.value && prediction.value <= prediction.high);
 }
 
-static void texts(void **state) {
+TEST(texts) {
     struct spex_model model = {.parameter_count = 2,
                                .constant = 0.5,
                                .term_count = 4,
@@ -45,27 +42,24 @@ static void texts(void **state) {
                                          {4, 0, {{36, 0}}, 0}}};
     const char *const names[] = {"n", "m"};
     char little[8];
-    (void)state;
     expect_text(&model, "0.5 + 1·n·log2(n)·m^(1/2) + 2·log2(n)^2 + 3·n^(4/3)·m^(9/4) + 4·n^3");
     spex_model_text(&model, names, little, sizeof(little));
     assert_string_equal(little, "0.5 + 1");
 }
 
 /* A kernel's parameter is an expression of its program. */
-static void expressions(void **state) {
+TEST(expressions) {
     const struct spex_model model = {
         .parameter_count = 2,
         .term_count = 2,
         .terms = {{2, 0, {{12, 1}}, 0}, {3, 0, {{24, 0}, {12, 0}}, 0}}};
     const char *const names[] = {"end - begin", "größe.n_1"};
     char text[128];
-    (void)state;
     spex_model_text(&model, names, text, sizeof(text));
     assert_string_equal(text, "2·(end - begin)·log2(end - begin) + 3·(end - begin)^2·größe.n_1");
 }
 
-static void refused(void **state) {
-    (void)state;
+TEST(refused) {
     static const double good[SPEX_MODEL_PARAMETERS_MAX + 1] = {1},
                                                          bad[][1] = {{-1}, {NAN}, {INFINITY}};
     struct spex_fit fit;
@@ -83,8 +77,7 @@ static void refused(void **state) {
 }
 
 /* Numbers whose squares overflow or vanish give no model that is none. */
-static void out_of_range(void **state) {
-    (void)state;
+TEST(out_of_range) {
     static const double n[] = {1, 2, 4, 8, 16};
     static const double bad[][5] = {{1e308, 1.1e308, 1.2e308, 1.7e308, 1.6e308},
                                     {1e-300, 2e-300, 4e-300, 8e-300, 16e-300}};
@@ -97,11 +90,10 @@ static void out_of_range(void **state) {
 
 /* Measurements that vary so much that the residuals of a line through the origin are no more than
  * noise, though the mean is nearer to the points. */
-static void what_explains_less_than_the_mean_is_no_model(void **state) {
+TEST(what_explains_less_than_the_mean_is_no_model) {
     static const double times[] = {11, 10, 5,  9,  799, 18, 16, 27, 22,
                                    31, 23, 10, 11, 23,  19, 19, 12, 16};
     double n[COUNT_OF(times)];
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(times); i++)
         n[i] = 10 + (double)(i / 3);
     struct spex_fit fit = must_fit(1, COUNT_OF(times), n, times);
@@ -109,8 +101,7 @@ static void what_explains_less_than_the_mean_is_no_model(void **state) {
     assert_int_equal(fit.model.class, SPEX_MODEL_UNKNOWN);
 }
 
-static void little(void **state) {
-    (void)state;
+TEST(little) {
     const double n[] = {3, 3, 5, 5}, times[] = {2, 2, 7, 7}, zeros[4] = {0};
     struct spex_fit one = must_fit(1, 1, n, times), same = must_fit(1, 2, n, times);
     assert_true(fabs(one.model.constant - 2) < 1e-12 && one.model.term_count == 0);
@@ -128,9 +119,8 @@ static void little(void **state) {
 }
 
 /* Zero has no logarithm and still is a size. */
-static void from_zero(void **state) {
+TEST(from_zero) {
     double n[8], times[8];
-    (void)state;
     for (size_t i = 0; i < 8; i++) {
         n[i] = (double)i;
         times[i] = 1 + (double)(i * i);
@@ -139,9 +129,8 @@ static void from_zero(void **state) {
     expect_text(&fit.model, "1 + 1·n^2");
 }
 
-static void what_does_not_vary_does_not_matter(void **state) {
+TEST(what_does_not_vary_does_not_matter) {
     double x[3 * 6], times[6];
-    (void)state;
     for (size_t i = 0; i < 6; i++) {
         x[3 * i] = 7;
         x[3 * i + 1] = 100 * (double)(i + 1);
@@ -154,9 +143,8 @@ static void what_does_not_vary_does_not_matter(void **state) {
 
 /* The class goes by the whole range: at 64 the second parameter adds 0.4 %, at 4096 17 times as
  * much as the constant. */
-static void a_class_goes_by_the_greatest_value(void **state) {
+TEST(a_class_goes_by_the_greatest_value) {
     double x[2 * 8], times[8];
-    (void)state;
     for (size_t i = 0; i < 8; i++) {
         x[2 * i] = 3;
         x[2 * i + 1] = i < 7 ? exp2((double)i) : 4096;
@@ -169,9 +157,8 @@ static void a_class_goes_by_the_greatest_value(void **state) {
 
 /* Of parameters that move together nothing tells which it is: one is enough, and foretells as
  * well. */
-static void together(void **state) {
+TEST(together) {
     double x[2 * 8], times[8];
-    (void)state;
     for (size_t i = 0; i < 8; i++) {
         x[2 * i] = exp2((double)i + 3);
         x[2 * i + 1] = 2 * x[2 * i];
@@ -184,11 +171,10 @@ static void together(void **state) {
 }
 
 /* No two measurements in the same place, nor in line with each other. */
-static void scattered(void **state) {
+TEST(scattered) {
     enum { ROWS = 300 };
     static double x[2 * ROWS], times[ROWS];
     uint64_t random = 3;
-    (void)state;
     for (size_t i = 0; i < ROWS; i++) {
         x[2 * i] = exp2(3 + (double)random_below(&random, 7000) / 1000);
         x[2 * i + 1] = exp2(2 + (double)random_below(&random, 6000) / 1000);
@@ -210,11 +196,10 @@ static double half_beyond(const struct spex_fit *fit) {
 
 /* What was measured once in each place has noise nevertheless: it does not make the form less
  * certain. */
-static void scattered_on_a_line(void **state) {
+TEST(scattered_on_a_line) {
     enum { ROWS = 300 };
     static double n[ROWS], times[ROWS];
     uint64_t random = 3;
-    (void)state;
     for (size_t i = 0; i < ROWS; i++) {
         n[i] = exp2(3 + 7 * (double)i / ROWS);
         times[i] = n[i] * (0.9 + (double)random_below(&random, 201) / 1000);
@@ -225,10 +210,9 @@ static void scattered_on_a_line(void **state) {
 
 /* Within the range the interval is the model's; beyond it grows, and the more, the further the
  * points are from every form. */
-static void beyond_the_range(void **state) {
+TEST(beyond_the_range) {
     enum { ROWS = 6 };
     double n[ROWS], exact[ROWS], bent[ROWS];
-    (void)state;
     for (size_t i = 0; i < ROWS; i++) {
         n[i] = exp2((double)i + 10);
         exact[i] = 1e-9 * n[i];
@@ -251,10 +235,9 @@ static void beyond_the_range(void **state) {
 
 /* Over a narrow range n is hardly told from n log n; what deviates from every form by more than
  * noise makes the growth uncertain, too. */
-static void what_makes_the_growth_uncertain(void **state) {
+TEST(what_makes_the_growth_uncertain) {
     enum { ROWS = 50 };
     double n[ROWS], times[ROWS];
-    (void)state;
     for (size_t i = 0; i < ROWS; i++) {
         n[i] = 1000 + 200 * (double)(i % 5);
         times[i] = n[i] * (i / 5 % 2 ? 1.03 : 0.97);
@@ -269,9 +252,8 @@ static void what_makes_the_growth_uncertain(void **state) {
 
 /* The times turn upwards at the largest size. One point is not enough for a further term: but the
  * interval says that the growth is not certain. */
-static void no_term_for_one_point(void **state) {
+TEST(no_term_for_one_point) {
     const double n[] = {1000, 2000, 4000, 8000, 16000}, times[] = {1, 1.99, 4, 8.15, 17.3};
-    (void)state;
     struct spex_fit fit = must_fit(1, 5, n, times);
     expect_text(&fit.model, "0.00101709·n");
     struct spex_prediction beyond = spex_fit_predict(&fit, &(double){64000});
@@ -298,17 +280,15 @@ static unsigned constants(double spread) {
 
 /* A constant that is measured badly is one; what is different by factors of a thousand each time is
  * not. */
-static void a_noisy_constant(void **state) {
-    (void)state;
+TEST(a_noisy_constant) {
     assert_true(constants(1) >= 70);
     assert_true(constants(log(1000) / 2) <= 10);
 }
 
 /* More parameters than combinations of all can be tried of. */
-static void five_parameters(void **state) {
+TEST(five_parameters) {
     enum { ROWS = 243 };
     static double x[5 * ROWS], times[ROWS];
-    (void)state;
     for (size_t i = 0; i < ROWS; i++) {
         size_t left = i;
         for (size_t p = 0; p < 5; p++, left /= 3)
@@ -322,11 +302,10 @@ static void five_parameters(void **state) {
 }
 
 /* As many as there may be, on no grid, in more functions than the search adds one by one. */
-static void eight_parameters(void **state) {
+TEST(eight_parameters) {
     enum { WIDTH = SPEX_MODEL_PARAMETERS_MAX, ROWS = 300 };
     static double x[ROWS + 1][WIDTH], times[ROWS + 1]; /* the last is far away */
     uint64_t random = 3;
-    (void)state;
     for (size_t i = 0; i < WIDTH * (ROWS + 1); i++)
         x[i / WIDTH][i % WIDTH] = i / WIDTH < ROWS ? (double)(8 + random_below(&random, 120)) : 512;
     for (size_t i = 0; i <= ROWS; i++)
@@ -335,11 +314,10 @@ static void eight_parameters(void **state) {
     assert_true(fabs(spex_model_value(&fit.model, x[ROWS]) / times[ROWS] - 1) < 1e-6);
 }
 
-static void very_many(void **state) {
+TEST(very_many) {
     enum { ROWS = 200000 };
     double *x = calloc(ROWS, sizeof(double)), *times = calloc(ROWS, sizeof(double));
     uint64_t random = 9;
-    (void)state;
     assert_true(x && times);
     for (size_t i = 0; i < ROWS; i++) {
         x[i] = (double)(1 + random_below(&random, 1000000));
@@ -357,11 +335,10 @@ enum { PLACES = 10, RUNS = 5, OF_A_RUN = 12, ROWS = PLACES * RUNS * OF_A_RUN };
 
 /* A constant of two modes, as of a cache that is hit or missed, one of which half of all are: no
  * outliers, and the mean is that of all. */
-static void two_modes(void **state) {
+TEST(two_modes) {
     static double n[ROWS], times[ROWS];
     uint64_t random = 7;
     double sum = 0;
-    (void)state;
     for (size_t r = 0; r < ROWS; r++) {
         double noise = 1 + 0.1 * ((double)random_below(&random, 2001) / 1000 - 1);
         n[r] = (double)(1000 * (1 + r / (RUNS * OF_A_RUN)));
@@ -376,12 +353,11 @@ static void two_modes(void **state) {
 
 /* What differs from run to run, however exactly it is known of each, says nothing about the places
  * that they are of. */
-static void measurements_of_a_run_have_much_in_common(void **state) {
+TEST(measurements_of_a_run_have_much_in_common) {
     static double n[ROWS], times[ROWS];
     static uint32_t runs[ROWS];
     uint64_t random = 11;
     double run = 1;
-    (void)state;
     for (size_t r = 0; r < ROWS; r++) {
         if (r % OF_A_RUN == 0)
             run = 1 + 0.5 * ((double)random_below(&random, 2001) / 1000 - 1);
@@ -401,11 +377,10 @@ static void measurements_of_a_run_have_much_in_common(void **state) {
 
 /* Means that leave as much as repeated measurements vary: a slope is told from five of its standard
  * errors on, however little of the variance it explains. */
-static void a_slope_in_noise(void **state) {
+TEST(a_slope_in_noise) {
     enum { POINTS = 12, EACH = 8, NEAR = 2 };
     double n[POINTS * EACH], times[POINTS * EACH];
     unsigned told[NEAR] = {0};
-    (void)state;
     for (int step = 0; step < 400; step++) {
         for (size_t i = 0; i < POINTS * EACH; i++) {
             size_t point = i / EACH;
@@ -422,33 +397,4 @@ static void a_slope_in_noise(void **state) {
         told[errors >= 5]++;
     }
     assert_true(told[0] && told[1]);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear),
-        cmocka_unit_test(texts),
-        cmocka_unit_test(expressions),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(out_of_range),
-        cmocka_unit_test(what_explains_less_than_the_mean_is_no_model),
-        cmocka_unit_test(little),
-        cmocka_unit_test(from_zero),
-        cmocka_unit_test(what_does_not_vary_does_not_matter),
-        cmocka_unit_test(a_class_goes_by_the_greatest_value),
-        cmocka_unit_test(together),
-        cmocka_unit_test(scattered),
-        cmocka_unit_test(scattered_on_a_line),
-        cmocka_unit_test(beyond_the_range),
-        cmocka_unit_test(what_makes_the_growth_uncertain),
-        cmocka_unit_test(no_term_for_one_point),
-        cmocka_unit_test(a_noisy_constant),
-        cmocka_unit_test(five_parameters),
-        cmocka_unit_test(eight_parameters),
-        cmocka_unit_test(very_many),
-        cmocka_unit_test(two_modes),
-        cmocka_unit_test(measurements_of_a_run_have_much_in_common),
-        cmocka_unit_test(a_slope_in_noise),
-    };
-    return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
 }

@@ -47,10 +47,9 @@ static double expected_variance(const struct spex_model *model, const double *at
 
 /* At the greatest values, and where one or both are so many times as great, the deviation by the
  * power adds to that of the model, as independent errors do. */
-static void intervals_have_two_parts(void **state) {
+TEST(intervals_have_two_parts) {
     static const double freedoms[] = {0, 0.5, 3, 40}, errors[] = {0, 0.05, 0.5},
                         times_more[] = {0.5, 1, 1.5, 64, 1e25};
-    (void)state;
     spex_random_seed(&random_state, 1, 1);
     for (size_t c = 0; c < 4 * 3 * 5 * 5; c++) {
         struct spex_fit fit = made_fit(freedoms[c % 4], errors[c / 4 % 3]);
@@ -79,9 +78,8 @@ static void intervals_have_two_parts(void **state) {
 
 /* Below the least value of a parameter that the model divides by, and above the greatest of any, the
  * power's error counts, for the parameter that is furthest outside. */
-static void what_is_divided_has_two_ends(void **state) {
+TEST(what_is_divided_has_two_ends) {
     double quantile = spex_student_two_sided(0.05, 9);
-    (void)state;
     spex_random_seed(&random_state, 1, 1);
     struct spex_fit fit = made_fit(9, 0.2);
     fit.model.terms[1].factors[1] = (struct spex_exponents){-12, 0};
@@ -99,10 +97,4 @@ static void what_is_divided_has_two_ends(void **state) {
     }
     const double nothing[] = {8, 0};
     assert_true(isinf(spex_fit_predict(&fit, nothing).high));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(intervals_have_two_parts),
-                                       cmocka_unit_test(what_is_divided_has_two_ends)};
-    return cmocka_run_group_tests_name("fitted", tests, NULL, NULL);
 }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups of kernels that share a switch, among them the paper's own (ADLER, figure 3). */
-#include <stdlib.h>
-#include <string.h>
-
-#include "../check.h"
 #include "model/training/groups.h"
+#include "../check.h"
 
 static const char *const a_b[] = {"a", "b"};
 static const char *const b_a[] = {"b", "a"};
@@ -50,8 +47,7 @@ static size_t group_of(const char *path) {
     return groups.of[found - models.items];
 }
 
-static void the_papers_example(void **state) {
-    (void)state;
+TEST_WITH(the_papers_example, begin, end) {
     kernel("main", SPEX_MODEL_POLYNOMIAL, a_b, 1, 1);
     kernel("main/f1", SPEX_MODEL_POLYNOMIAL, a_b, 1, 1);
     kernel("main/f1/f4", SPEX_MODEL_LINEAR, a_b, 1e-6, 0);
@@ -70,8 +66,7 @@ static void the_papers_example(void **state) {
 }
 
 /* However different the times are: the switch sets the frequency of each by its own model. */
-static void one_class_of_the_same_parameters_shares(void **state) {
-    (void)state;
+TEST_WITH(one_class_of_the_same_parameters_shares, begin, end) {
     kernel("main", SPEX_MODEL_LINEAR, a_b, 1, 0);
     kernel("main/one", SPEX_MODEL_LINEAR, a_b, 1e-9, 0);
     kernel("main/three", SPEX_MODEL_LINEAR, b_a, 1e-6, 0);
@@ -85,8 +80,7 @@ static void one_class_of_the_same_parameters_shares(void **state) {
 }
 
 /* Of two classes: where the times are within 5 % of each other all along. */
-static void trends_that_part_are_parted(void **state) {
-    (void)state;
+TEST_WITH(trends_that_part_are_parted, begin, end) {
     kernel("a", SPEX_MODEL_LINEAR, a_b, 1e-6, 0);
     kernel("b", SPEX_MODEL_LINEAR, a_b, 1e-6, 4e-8);
     kernel("c", SPEX_MODEL_LINEAR, a_b, 1e-6, 2e-7)->model.class = SPEX_MODEL_POLYNOMIAL;
@@ -108,8 +102,7 @@ static void trends_that_part_are_parted(void **state) {
 }
 
 /* '-' and ' ' stand before '/': what a path begins with need not be next to it. */
-static void names_may_begin_alike(void **state) {
-    (void)state;
+TEST_WITH(names_may_begin_alike, begin, end) {
     kernel("sort", SPEX_MODEL_LINEAR, a_b, 1, 0);
     kernel("sort by name", SPEX_MODEL_LINEAR, a_b, 1, 0);
     kernel("sort-all", SPEX_MODEL_LINEAR, a_b, 1, 0);
@@ -129,8 +122,7 @@ static void names_may_begin_alike(void **state) {
 }
 
 /* Its own leaves are too short for the looks that they would need: then it is a leaf itself. */
-static void what_is_short_goes_by_what_is_around_it(void **state) {
-    (void)state;
+TEST_WITH(what_is_short_goes_by_what_is_around_it, begin, end) {
     kernel("main", SPEX_MODEL_LINEAR, a_b, 1e-3, 0);
     kernel("main/long", SPEX_MODEL_LINEAR, a_b, 1e-4, 0);
     kernel("main/long/short", SPEX_MODEL_LINEAR, a_b, 9.5e-6, 0);
@@ -145,17 +137,4 @@ static void what_is_short_goes_by_what_is_around_it(void **state) {
     assert_true(group_of("main/long") == SPEX_GROUP_NONE &&
                 group_of("main/long/short") != group_of("main/sometimes") &&
                 group_of("main/never") == SPEX_GROUP_NONE);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(the_papers_example),
-        TEST(one_class_of_the_same_parameters_shares),
-        TEST(trends_that_part_are_parted),
-        TEST(names_may_begin_alike),
-        TEST(what_is_short_goes_by_what_is_around_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

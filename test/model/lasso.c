@@ -4,8 +4,6 @@
 #include "model/fit/lasso.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "base/random.h"
@@ -228,10 +226,9 @@ static void expect_candidates(struct made *made) {
     free(made);
 }
 
-static void candidates_are_those_of_the_path(void **state) {
+TEST(candidates_are_those_of_the_path) {
     static law *const laws[] = {sum_of_powers, product, one_parameter, with_decreasing};
     static const size_t counts[] = {12, 60, 257, 700};
-    (void)state;
     spex_random_seed(&random_state, 1, 1);
     for (size_t l = 0; l < COUNT_OF(laws); l++)
         for (size_t c = 0; c < COUNT_OF(counts); c++)
@@ -244,8 +241,7 @@ static double decreasing(const double *x) {
 }
 
 /* Functions that decrease are on the path; the simple ones fill the rest. */
-static void what_only_decreases_has_what_decreases(void **state) {
-    (void)state;
+TEST(what_only_decreases_has_what_decreases) {
     spex_random_seed(&random_state, 2, 1);
     struct made *made = made_of(decreasing, 50, 0, false);
     struct spex_candidates found[WIDTH] = {{.count = 0}};
@@ -260,12 +256,4 @@ static void what_only_decreases_has_what_decreases(void **state) {
     assert_int_equal(found[2].count, 0);
     spex_problem_free(&made->problem);
     free(made);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(candidates_are_those_of_the_path),
-        cmocka_unit_test(what_only_decreases_has_what_decreases),
-    };
-    return cmocka_run_group_tests_name("lasso", tests, NULL, NULL);
 }

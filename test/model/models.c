@@ -3,10 +3,6 @@
  * it is wrong. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "../comma_locale.h"
@@ -131,8 +127,7 @@ static void expect_written_is_read(size_t count, int version) {
     spex_models_free(&read);
 }
 
-static void what_is_written_is_read(void **state) {
-    (void)state;
+TEST(what_is_written_is_read) {
     for (size_t count = 0; count < 60; count += 7) {
         expect_written_is_read(count, 1);
         expect_written_is_read(count, 3);
@@ -140,9 +135,8 @@ static void what_is_written_is_read(void **state) {
 }
 
 /* One kernel with points is enough for the format that has them, whichever it is. */
-static void points_of_one_kernel(void **state) {
+TEST(points_of_one_kernel) {
     enum { MODELS = 3 };
-    (void)state;
     for (size_t with = 0; with <= MODELS; with++) {
         struct spex_models models, read;
         struct spex_error why = {""};
@@ -163,11 +157,10 @@ static void points_of_one_kernel(void **state) {
 }
 
 /* By a file, whose name is told where it is wrong, and nothing stays open. */
-static void files_of_models(void **state) {
+TEST(files_of_models) {
     char path[] = "/tmp/spex-models-XXXXXX", why_expected[128];
     struct spex_models models, read;
     struct spex_error why = {""};
-    (void)state;
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     size_t descriptors = open_descriptors();
@@ -207,10 +200,9 @@ static ssize_t cannot_read(void *cookie, char *bytes, size_t size) {
     return -1;
 }
 
-static void what_cannot_be_read(void **state) {
+TEST(what_cannot_be_read) {
     struct spex_models read;
     struct spex_error why = {""};
-    (void)state;
     FILE *in = fopencookie(NULL, "r", (cookie_io_functions_t){.read = cannot_read});
     assert_non_null(in);
     assert_int_equal(spex_models_read(&read, in, "models", &why), -EIO);
@@ -219,9 +211,8 @@ static void what_cannot_be_read(void **state) {
     fclose(in);
 }
 
-static void models_are_found_by_their_path(void **state) {
+TEST(models_are_found_by_their_path) {
     struct spex_models models;
-    (void)state;
     fill(&models, 1, 20);
     assert_ptr_equal(spex_models_find(&models, "main/kernel 0013"), &models.items[13]);
     assert_null(spex_models_find(&models, "main"));
@@ -230,9 +221,8 @@ static void models_are_found_by_their_path(void **state) {
 }
 
 /* A file that was cut off anywhere is refused, but for its last line's end. */
-static void a_part_is_no_file(void **state) {
+TEST(a_part_is_no_file) {
     struct spex_models models, read;
-    (void)state;
     fill(&models, 3, 5);
     char *text = written(&models);
     for (size_t length = 1; length < strlen(text) - 1; length++) {
@@ -318,8 +308,7 @@ static const struct {
     {UP_TO_TERMS "terms 0\ncovariance 0\nkernel a\n", "line 13: a path behind the one before"},
 };
 
-static void mistakes_are_told_with_their_line(void **state) {
-    (void)state;
+TEST(mistakes_are_told_with_their_line) {
     for (size_t m = 0; m < COUNT_OF(mistakes); m++) {
         struct spex_models models;
         struct spex_error why = {""};
@@ -331,18 +320,17 @@ static void mistakes_are_told_with_their_line(void **state) {
     }
 }
 
-static void a_zero_within_is_no_text(void **state) {
+TEST(a_zero_within_is_no_text) {
     static const char text[] = "spex-models 1\nkernel a\0b\n";
     struct spex_models models;
     struct spex_error why = {""};
-    (void)state;
     assert_int_equal(read_text(text, sizeof(text) - 1, &models, &why), -EINVAL);
     assert_string_equal(why.text, "models: line 2: text was expected");
     spex_models_free(&models);
 }
 
 /* Where there is no class, why; the formula is for programs. */
-static void what_is_shown_of_a_model(void **state) {
+TEST(what_is_shown_of_a_model) {
     const char *const names[] = {"n"};
     struct spex_model model = {.parameter_count = 1,
                                .constant = 2,
@@ -351,7 +339,6 @@ static void what_is_shown_of_a_model(void **state) {
                                .class = SPEX_MODEL_LINEAR,
                                .adjusted_r2 = 0.99};
     char text[200];
-    (void)state;
     spex_model_shown(&model, names, text, sizeof(text));
     assert_string_equal(text, "2 + 3·n");
     model.class = SPEX_MODEL_UNKNOWN;
@@ -367,7 +354,7 @@ static void what_is_shown_of_a_model(void **state) {
 }
 
 /* Divisions stand behind the factors; each segment has the range of the parameter. */
-static void segments_are_shown_with_their_ranges(void **state) {
+TEST(segments_are_shown_with_their_ranges) {
     const char *const names[] = {"n", "to - from"};
     struct spex_model model = {.parameter_count = 2,
                                .term_count = 4,
@@ -379,7 +366,6 @@ static void segments_are_shown_with_their_ranges(void **state) {
                                .changes = {{100, 90, 110}, {2000, 2000, 4000}},
                                .class = SPEX_MODEL_LINEAR};
     char text[300];
-    (void)state;
     spex_model_shown(&model, names, text, sizeof(text));
     assert_string_equal(text, "3·(to - from)·log2(to - from)/n (n < 100); "
                               "4 + 5·log2(n)/n^(1/2) (100 ≤ n < 2000); "
@@ -388,7 +374,7 @@ static void segments_are_shown_with_their_ranges(void **state) {
 
 /* At the value of a change the next segment holds. Where the change may be above or below, an
  * interval has both segments. */
-static void segments_predict(void **state) {
+TEST(segments_predict) {
     const struct spex_model model = {
         .parameter_count = 2,
         .term_count = 3,
@@ -402,7 +388,6 @@ static void segments_predict(void **state) {
         double at, value, low, high;
     } expected[] = {{80, 160, 160, 160},  {81, 162, 162, 253},  {99, 198, 198, 307},
                     {100, 310, 200, 310}, {149, 457, 298, 457}, {150, 460, 460, 460}};
-    (void)state;
     for (size_t e = 0; e < COUNT_OF(expected); e++) {
         const double at[] = {7, expected[e].at};
         struct spex_prediction made = spex_model_predict(&model, at);
@@ -418,8 +403,7 @@ static void segments_predict(void **state) {
 }
 
 /* A release before reads what has nothing that is new. */
-static void files_have_the_least_version(void **state) {
-    (void)state;
+TEST(files_have_the_least_version) {
     for (int what = 0; what < 4; what++) {
         struct spex_models models;
         fill(&models, 3, 2);
@@ -438,11 +422,10 @@ static void files_have_the_least_version(void **state) {
 }
 
 /* A file that has no blocks of its own. */
-static void a_file_has_a_greatest_size(void **state) {
+TEST(a_file_has_a_greatest_size) {
     char path[] = "/tmp/spex-models-XXXXXX";
     struct spex_models models;
     struct spex_error why = {""};
-    (void)state;
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, (128 << 20) + 1), 0);
@@ -451,23 +434,4 @@ static void a_file_has_a_greatest_size(void **state) {
     unlink(path);
     assert_int_equal(err, -EFBIG);
     assert_non_null(strstr(why.text, "at most 128 MiB were expected"));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(points_of_one_kernel),
-        cmocka_unit_test(files_of_models),
-        cmocka_unit_test(what_cannot_be_read),
-        cmocka_unit_test(models_are_found_by_their_path),
-        cmocka_unit_test(a_part_is_no_file),
-        cmocka_unit_test(mistakes_are_told_with_their_line),
-        cmocka_unit_test(a_zero_within_is_no_text),
-        cmocka_unit_test(what_is_shown_of_a_model),
-        cmocka_unit_test(segments_are_shown_with_their_ranges),
-        cmocka_unit_test(segments_predict),
-        cmocka_unit_test(files_have_the_least_version),
-        cmocka_unit_test(a_file_has_a_greatest_size),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

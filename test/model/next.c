@@ -2,7 +2,6 @@
 /* Where the next measurement is proposed: where the mean time is least certain, by all places; and
  * what measuring there brings. */
 #include <math.h>
-#include <string.h>
 
 #include "../check.h"
 #include "base/random.h"
@@ -38,9 +37,8 @@ static double share_at(const struct spex_fit *fit, const double *values) {
     return (made.high - made.low) / 2 / made.value;
 }
 
-static void one_parameter_by_all_places(void **state) {
+TEST(one_parameter_by_all_places) {
     static const double ranges[][2] = {{16, 8192}, {100, 120}, {1, 1e6}, {20, 20}, {8192, 20000}};
-    (void)state;
     spex_random_seed(&random_state, 1, 1);
     for (size_t r = 0; r < COUNT_OF(ranges); r++) {
         size_t rows = 0;
@@ -61,9 +59,8 @@ static void one_parameter_by_all_places(void **state) {
     }
 }
 
-static void two_parameters_by_all_places(void **state) {
+TEST(two_parameters_by_all_places) {
     const double low[] = {100, 1}, high[] = {20000, 64};
-    (void)state;
     spex_random_seed(&random_state, 2, 1);
     size_t rows = 0;
     for (int i = 0; i < 100; i++) {
@@ -81,9 +78,8 @@ static void two_parameters_by_all_places(void **state) {
 }
 
 /* A change is uncertain between two sizes. What is measured there makes its interval narrower. */
-static void a_change_is_narrowed(void **state) {
+TEST(a_change_is_narrowed) {
     const double low = 1000, high = 8192000;
-    (void)state;
     spex_random_seed(&random_state, 3, 1);
     size_t rows = 0;
     for (int i = 0; i < 42; i++) {
@@ -110,11 +106,10 @@ static void a_change_is_narrowed(void **state) {
 }
 
 /* One point has no interval. */
-static void nothing_is_proposed_without_an_interval(void **state) {
+TEST(nothing_is_proposed_without_an_interval) {
     const double low = 1, high = 100;
     struct spex_next next;
     size_t rows = 0;
-    (void)state;
     add(&rows, 1, 1, 0, 3, 0);
     struct spex_fit fit = fit_of(1, rows);
     assert_false(spex_fit_next(&fit, &low, &high, &next));
@@ -128,14 +123,4 @@ static void nothing_is_proposed_without_an_interval(void **state) {
     assert_true(fit.model.terms[0].factors[0].twelfths < 0);
     assert_true(spex_fit_next(&fit, &nothing, &high, &next));
     assert_true(next.values[0] > 0 && isfinite(next.share));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_parameter_by_all_places),
-        cmocka_unit_test(two_parameters_by_all_places),
-        cmocka_unit_test(a_change_is_narrowed),
-        cmocka_unit_test(nothing_is_proposed_without_an_interval),
-    };
-    return cmocka_run_group_tests_name("next", tests, NULL, NULL);
 }

@@ -2,8 +2,6 @@
 /* The parts of a fit, each against its definition, calculated in the plainest way: the problem's
  * weights and columns, least squares, the scores of forms, and the candidates of slices. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "base/random.h"
@@ -138,8 +136,7 @@ static void expect_columns(const struct made *made, size_t parameter, bool varie
     }
 }
 
-static void problems_are_weighted(void **state) {
-    (void)state;
+TEST(problems_are_weighted) {
     spex_random_seed(&random_state, 1, 1);
     struct made *of_grid = grid(0.1, 0.01), *of_many = scattered();
     expect_problem(of_grid);
@@ -186,8 +183,7 @@ static void expect_solved(const struct spex_data *data, const double *const *col
     }
 }
 
-static void least_squares(void **state) {
-    (void)state;
+TEST(least_squares) {
     spex_random_seed(&random_state, 2, 1);
     struct made *made = grid(0.5, 0.01);
     const struct spex_problem *problem = &made->problem;
@@ -337,10 +333,9 @@ static void expect_scores(struct made *made, unsigned *possible, unsigned *impos
     spex_fit_workspace_free(&workspace);
 }
 
-static void forms_have_their_scores(void **state) {
+TEST(forms_have_their_scores) {
     static const double noises[] = {0.02, 0.4};
     unsigned possible = 0, impossible = 0;
-    (void)state;
     spex_random_seed(&random_state, 3, 1);
     for (size_t n = 0; n < COUNT_OF(noises); n++) {
         for (int both = 0; both < 2; both++) {
@@ -411,9 +406,8 @@ static void expect_candidates(const struct made *made, size_t parameter) {
     }
 }
 
-static void candidates_are_the_best_in_slices(void **state) {
+TEST(candidates_are_the_best_in_slices) {
     static const double noises[] = {0.02, 0.1, 0.4};
-    (void)state;
     spex_random_seed(&random_state, 4, 1);
     for (size_t n = 0; n < COUNT_OF(noises); n++) {
         struct made *made = grid(noises[n], 0.01);
@@ -425,7 +419,7 @@ static void candidates_are_the_best_in_slices(void **state) {
 
 /* Powers up to 3 in quarters and thirds, each without a logarithm, with one and with its square;
  * three that decrease; and what they count as complexity. */
-static void functions_are_these(void **state) {
+TEST(functions_are_these) {
     static const struct {
         int twelfths;
         double complexities[3];
@@ -438,7 +432,6 @@ static void functions_are_these(void **state) {
         {33, {1.2, 2, 2.5}},   {36, {0, 1.2, 2}}};
     const struct spex_function *functions = spex_functions();
     unsigned found = 0;
-    (void)state;
     for (size_t p = 0; p < COUNT_OF(powers); p++)
         for (unsigned log = 0; log < 3; log++)
             for (size_t f = 0; f < SPEX_FUNCTIONS; f++)
@@ -449,15 +442,4 @@ static void functions_are_these(void **state) {
                     assert_true(f >= SPEX_FUNCTIONS_SIMPLE || functions[f].complexity <= 0.6);
                 }
     assert_int_equal(found, SPEX_FUNCTIONS);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_are_these),
-        cmocka_unit_test(problems_are_weighted),
-        cmocka_unit_test(least_squares),
-        cmocka_unit_test(forms_have_their_scores),
-        cmocka_unit_test(candidates_are_the_best_in_slices),
-    };
-    return cmocka_run_group_tests_name("parts", tests, NULL, NULL);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a fit is made of: the points that measurements are put together to, and least squares. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "base/ascending.h"
@@ -10,14 +8,13 @@
 #include "model/fit/points.h"
 
 /* What is missed by leaving out is what a fit without it misses. */
-static void left_out(void **state) {
+TEST(left_out) {
     const double y[] = {1, 3, 2, 5, 9}, weights[] = {1, 2, 1, 0.5, 1}, ones[] = {1, 1, 1, 1, 1},
                  x[] = {1, 2, 3, 4, 7};
     const double *const columns[] = {ones, x};
     const struct spex_data data = {5, y, weights};
     struct spex_least_squares all, fewer;
     double sum = 0;
-    (void)state;
     assert_true(spex_least_squares(&data, columns, 2, &all));
     for (size_t out = 0; out < 5; out++) {
         double kept[5];
@@ -34,11 +31,10 @@ static void left_out(void **state) {
 }
 
 /* Two places, in one of which a measurement is an outlier. */
-static void points(void **state) {
+TEST(points) {
     const double n[] = {7, 4, 7, 4, 4, 4, 7, 4}, times[] = {3, 10, 6, 11, 12, 13, 3, 90};
     const struct spex_measurements measured = {1, COUNT_OF(n), n, times, NULL};
     struct spex_points made;
-    (void)state;
     assert_int_equal(spex_points_make(&made, &measured), 0);
     assert_int_equal(made.count, 2);
     assert_int_equal(made.outliers, 1 + 1);
@@ -51,12 +47,11 @@ static void points(void **state) {
 
 /* Two runs of two measurements each, of one place: 1, 1 and 2, 2.4. The variance of the mean is
  * 0.36 by the runs, and 1.52 / 3 / 4 if measurements were independent. */
-static void points_of_runs(void **state) {
+TEST(points_of_runs) {
     const double n[] = {5, 5, 5, 5}, times[] = {1, 2, 1, 2.4};
     const uint32_t runs[] = {8, 9, 8, 9};
     const struct spex_measurements measured = {1, COUNT_OF(n), n, times, runs};
     struct spex_points made;
-    (void)state;
     assert_int_equal(spex_points_make(&made, &measured), 0);
     assert_int_equal(made.outliers, 0);
     assert_true(fabs(made.variances[0] - 1.52 / 3) < 1e-12);
@@ -65,12 +60,11 @@ static void points_of_runs(void **state) {
 }
 
 /* The same in milliseconds, where one measurement is just no outlier: 8, 8, 8 and 10. */
-static void points_of_runs_at_the_limit(void **state) {
+TEST(points_of_runs_at_the_limit) {
     const double n[] = {5, 5, 5, 5}, times[] = {8e-3, 8e-3, 8e-3, 10e-3};
     const uint32_t runs[] = {1, 2, 1, 2};
     const struct spex_measurements measured = {1, COUNT_OF(n), n, times, runs};
     struct spex_points made;
-    (void)state;
     assert_int_equal(spex_points_make(&made, &measured), 0);
     assert_int_equal(made.outliers, 0);
     assert_true(fabs(made.variances[0] - 1e-6) < 1e-12);
@@ -205,9 +199,8 @@ static void expect_points(const struct spex_points *made, size_t count, size_t w
     }
 }
 
-static void points_are_those_of_a_plain_count(void **state) {
+TEST(points_are_those_of_a_plain_count) {
     uint64_t random = 11;
-    (void)state;
     for (size_t round = 0; round < REPEATED; round++) {
         size_t width = 1 + round % 2, places = 1 + random_below(&random, 12);
         size_t count = 1 + random_below(&random, ROWS_MAX);
@@ -223,9 +216,8 @@ static void points_are_those_of_a_plain_count(void **state) {
 }
 
 /* Of too many places neighbours become one, in ascending order; 0 has no neighbour. */
-static void too_many_places(void **state) {
+TEST(too_many_places) {
     enum { PLACES = 6000 };
-    (void)state;
     double *many = calloc(PLACES, sizeof(*many)), *of = calloc(PLACES, sizeof(*of));
     assert_true(many && of);
     for (size_t i = 0; i < PLACES; i++) {
@@ -254,10 +246,9 @@ static void too_many_places(void **state) {
 
 /* Parameters that are 0, below 1 and above make more places than there are points, however coarse
  * the others are. */
-static void many_parameters(void **state) {
+TEST(many_parameters) {
     enum { PLACES = 6561 };
     static const double values[] = {0, 0.5, 2};
-    (void)state;
     double *many = calloc(PLACES * 8, sizeof(*many)), *of = calloc(PLACES, sizeof(*of));
     assert_true(many && of);
     for (size_t i = 0; i < PLACES; i++) {
@@ -278,17 +269,4 @@ static void many_parameters(void **state) {
     spex_points_free(&made);
     free(many);
     free(of);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(left_out),
-        cmocka_unit_test(points),
-        cmocka_unit_test(points_of_runs),
-        cmocka_unit_test(points_of_runs_at_the_limit),
-        cmocka_unit_test(points_are_those_of_a_plain_count),
-        cmocka_unit_test(too_many_places),
-        cmocka_unit_test(many_parameters),
-    };
-    return cmocka_run_group_tests_name("points", tests, NULL, NULL);
 }

@@ -2,9 +2,6 @@
 /* How often the model that is found is the true one, on made-up cases; and how often its intervals
  * hold. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "cases.h"
@@ -72,9 +69,8 @@ static void expect_share(const char *what, size_t good, size_t all, double at_le
         fail_msg("%s: less than %.0f %%", what, 100 * at_least);
 }
 
-static void what_is_found_is_true(void **state) {
+TEST(what_is_found_is_true) {
     static struct tally tally;
-    (void)state;
     assert_true(model_case_kinds() <= 64);
     for (size_t kind = 0; kind < model_case_kinds(); kind++)
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -102,8 +98,7 @@ static void what_is_found_is_true(void **state) {
 }
 
 /* Where there is no noise there is no excuse. */
-static void without_noise_all_are_exact(void **state) {
-    (void)state;
+TEST(without_noise_all_are_exact) {
     for (size_t kind = 0; kind < model_case_kinds(); kind++)
         for (uint64_t seed = 12; seed <= 60; seed += 12) {
             struct model_case made;
@@ -119,10 +114,9 @@ static void without_noise_all_are_exact(void **state) {
 }
 
 /* Half of the measurements, chosen by chance, foretell the others. */
-static void intervals_hold(void **state) {
+TEST(intervals_hold) {
     size_t held = 0, all = 0;
     uint64_t random = 5;
-    (void)state;
     for (size_t kind = 0; kind < model_case_kinds(); kind++)
         for (uint64_t seed = 1; seed <= 16; seed++) {
             struct model_case made;
@@ -163,12 +157,11 @@ static void intervals_hold(void **state) {
 
 /* Kernels that bench/beyond has measured, on a busy machine: caches and other programs change the
  * times by more than any form explains. */
-static void measured_kernels(void **state) {
+TEST(measured_kernels) {
     static struct measured_account account;
     struct measured_kernel kernel;
     char next[256] = "";
     FILE *in = fopen(KERNELS, "r");
-    (void)state;
     assert_non_null(in);
     while (measured_read(in, &kernel, next))
         measured_count(&account, &kernel);
@@ -182,14 +175,4 @@ static void measured_kernels(void **state) {
         expect_share("intervals hold", predictions->held, account.cases, 0.9);
         assert_true(half < 1);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_found_is_true),
-        cmocka_unit_test(without_noise_all_are_exact),
-        cmocka_unit_test(intervals_hold),
-        cmocka_unit_test(measured_kernels),
-    };
-    return cmocka_run_group_tests_name("quality", tests, NULL, NULL);
 }

@@ -2,8 +2,6 @@
 /* Trainings: what comes often weighs no more than what comes rarely, and memory has a bound. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "model/training/training.h"
@@ -37,12 +35,11 @@ static double noise(uint64_t *seed) {
     return 0.95 + (double)random_below(seed, 1000) / 10000;
 }
 
-static void kernels_have_models_by_their_paths(void **state) {
+TEST(kernels_have_models_by_their_paths) {
     static const char *const paths[] = {"main/sort", "main", "main/load/sort", "main/load"};
     struct spex_training *training = make();
     struct spex_models models;
     uint64_t seed = 1;
-    (void)state;
     for (double rows = 16; rows <= 65536; rows *= 2)
         for (size_t k = 0; k < COUNT_OF(paths); k++)
             for (int r = 0; r < 5; r++) {
@@ -72,10 +69,9 @@ static void kernels_have_models_by_their_paths(void **state) {
 }
 
 /* Of each place the median, of an even number of times the mean of the two in the middle. */
-static void models_have_the_points_of_their_training(void **state) {
+TEST(models_have_the_points_of_their_training) {
     static const double times[] = {2, 10, 1, 11};
     enum { PLACES = 2 * SPEX_MODEL_POINTS };
-    (void)state;
     for (size_t places = 3; places <= PLACES; places += PLACES - 3) {
         struct spex_training *training = make();
         struct spex_trained *kernel = kernel_of(training, "main", n, 1);
@@ -101,10 +97,9 @@ static void models_have_the_points_of_their_training(void **state) {
     }
 }
 
-static void a_kernel_keeps_its_parameters(void **state) {
+TEST(a_kernel_keeps_its_parameters) {
     struct spex_training *training = make();
     struct spex_trained *kernel = kernel_of(training, "main", n, 1), *other;
-    (void)state;
     assert_int_equal(spex_training_kernel(training, "main", n_m, 2, &other), -EINVAL);
     assert_int_equal(spex_training_kernel(training, "main", n_m + 1, 1, &other), -EINVAL);
     assert_int_equal(spex_training_kernel(training, "main", n, 1, &other), 0);
@@ -115,12 +110,11 @@ static void a_kernel_keeps_its_parameters(void **state) {
 }
 
 /* A million measurements with one value, some with others: all values have their say. */
-static void the_frequent_do_not_crowd_out_the_rare(void **state) {
+TEST(the_frequent_do_not_crowd_out_the_rare) {
     struct spex_training *training = make();
     struct spex_trained *kernel = kernel_of(training, "main", n, 1);
     struct spex_models models;
     uint64_t seed = 1;
-    (void)state;
     for (int r = 0; r < 1000000; r++) {
         double rows = r % 10000 ? 10 : 10 * (double)(1 + r / 10000);
         spex_trained_add(training, kernel, &rows, 1e-6 * rows * noise(&seed), 1);
@@ -136,11 +130,10 @@ static void the_frequent_do_not_crowd_out_the_rare(void **state) {
 /* More combinations than are kept: those that are kept come from all times alike. */
 /* A hundredth of the executions take twice as long, and each of them is measured, but of the others
  * one in a hundred. */
-static void measurements_count_by_what_they_stand_for(void **state) {
+TEST(measurements_count_by_what_they_stand_for) {
     struct spex_training *training = make();
     struct spex_models models;
     uint64_t seed = 5;
-    (void)state;
     for (int r = 0; r < 20000; r++) {
         double rows = 1 + r % 16;
         bool often = random_below(&seed, 2);
@@ -154,11 +147,10 @@ static void measurements_count_by_what_they_stand_for(void **state) {
     spex_training_destroy(training);
 }
 
-static void of_many_combinations_some_are_kept_at_random(void **state) {
+TEST(of_many_combinations_some_are_kept_at_random) {
     struct spex_training *training = make();
     struct spex_trained *kernel = kernel_of(training, "main", n_m, 2);
     struct spex_models models;
-    (void)state;
     for (int r = 1; r <= 100000; r++) {
         const double values[] = {r, r % 7 + 1};
         spex_trained_add(training, kernel, values, 1e-9 * r, 1);
@@ -173,9 +165,8 @@ static void of_many_combinations_some_are_kept_at_random(void **state) {
 }
 
 /* Wherever the least and the greatest value are among the measurements. */
-static void ranges_are_those_of_all_measurements(void **state) {
+TEST(ranges_are_those_of_all_measurements) {
     static const double values[][3] = {{1, 2, 3}, {2, 1, 3}, {3, 2, 1}, {2, 3, 1}};
-    (void)state;
     for (size_t v = 0; v < COUNT_OF(values); v++) {
         struct spex_training *training = make();
         struct spex_models models;
@@ -189,13 +180,12 @@ static void ranges_are_those_of_all_measurements(void **state) {
 }
 
 /* Also of as many parameters as there may be. */
-static void ranges_of_many_parameters(void **state) {
+TEST(ranges_of_many_parameters) {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h",
                                         "i", "j", "k", "l", "m", "n", "o", "p"};
     double values[SPEX_MODEL_PARAMETERS_MAX];
     struct spex_training *training = make();
     struct spex_models models;
-    (void)state;
     assert_true(COUNT_OF(names) >= SPEX_MODEL_PARAMETERS_MAX);
     for (int r = 1; r < 20; r++) {
         for (size_t p = 0; p < COUNT_OF(values); p++)
@@ -213,13 +203,12 @@ static void ranges_of_many_parameters(void **state) {
 }
 
 /* By their means: of three of 1, 2 and 3 us, the second has one execution that is short. */
-static void short_kernels_can_be_left_out(void **state) {
+TEST(short_kernels_can_be_left_out) {
     static const char *const paths[] = {"one", "three", "two"};
     static const double seconds[] = {1e-6, 3e-6, 2e-6};
     struct spex_training *training = make();
     struct spex_models models;
     const double value = 1;
-    (void)state;
     for (int k = 0; k < 3; k++)
         for (int r = 0; r < 10; r++)
             spex_trained_add(training, kernel_of(training, paths[k], n, 1), &value,
@@ -235,10 +224,9 @@ static void short_kernels_can_be_left_out(void **state) {
 }
 
 /* A kernel whose numbers no model can be reckoned of does not keep the others from theirs. */
-static void a_kernel_beyond_numbers_is_left_out(void **state) {
+TEST(a_kernel_beyond_numbers_is_left_out) {
     struct spex_training *training = make();
     struct spex_models models;
-    (void)state;
     for (int r = 1; r < 30; r++) {
         double value = r, far = 1e30 * r;
         spex_trained_add(training, kernel_of(training, "far", n, 1), &far, 1e-6, 1);
@@ -270,10 +258,9 @@ static int visit(void *user, const struct spex_trained_row *row) {
 
 /* 3000 combinations, of which 1024 are kept, and some of these are visited: in any case they stand
  * for all executions. */
-static void what_was_kept_stands_for_all_executions(void **state) {
+TEST(what_was_kept_stands_for_all_executions) {
     struct spex_training *training = make();
     struct spex_trained_about about;
-    (void)state;
     spex_training_set_run(training, 9);
     for (int r = 0; r < 3000; r++) {
         double value = r, few = r % 10;
@@ -306,10 +293,9 @@ static void what_was_kept_stands_for_all_executions(void **state) {
     spex_training_destroy(training);
 }
 
-static void there_may_be_no_parameter_and_no_measurement(void **state) {
+TEST(there_may_be_no_parameter_and_no_measurement) {
     struct spex_training *training = make();
     struct spex_models models;
-    (void)state;
     kernel_of(training, "never", n, 1);
     for (int r = 0; r < 100; r++)
         spex_trained_add(training, kernel_of(training, "main", NULL, 0), NULL, 1e-3, 1);
@@ -321,11 +307,10 @@ static void there_may_be_no_parameter_and_no_measurement(void **state) {
     spex_training_destroy(training);
 }
 
-static void there_are_not_more_kernels_than_may_be(void **state) {
+TEST(there_are_not_more_kernels_than_may_be) {
     struct spex_training *training = make();
     struct spex_trained *kernel;
     char path[32];
-    (void)state;
     for (unsigned k = 0; k < SPEX_TRAINING_KERNELS; k++) {
         snprintf(path, sizeof(path), "%u", k * 7919 % SPEX_TRAINING_KERNELS);
         kernel_of(training, path, n, 1);
@@ -333,23 +318,4 @@ static void there_are_not_more_kernels_than_may_be(void **state) {
     assert_int_equal(spex_training_kernel(training, "one more", n, 1, &kernel), -E2BIG);
     assert_int_equal(spex_training_kernel(training, "17", n, 1, &kernel), 0);
     spex_training_destroy(training);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_have_models_by_their_paths),
-        cmocka_unit_test(models_have_the_points_of_their_training),
-        cmocka_unit_test(a_kernel_keeps_its_parameters),
-        cmocka_unit_test(the_frequent_do_not_crowd_out_the_rare),
-        cmocka_unit_test(measurements_count_by_what_they_stand_for),
-        cmocka_unit_test(of_many_combinations_some_are_kept_at_random),
-        cmocka_unit_test(ranges_are_those_of_all_measurements),
-        cmocka_unit_test(ranges_of_many_parameters),
-        cmocka_unit_test(short_kernels_can_be_left_out),
-        cmocka_unit_test(a_kernel_beyond_numbers_is_left_out),
-        cmocka_unit_test(what_was_kept_stands_for_all_executions),
-        cmocka_unit_test(there_may_be_no_parameter_and_no_measurement),
-        cmocka_unit_test(there_are_not_more_kernels_than_may_be),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

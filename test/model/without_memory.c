@@ -2,9 +2,6 @@
 /* Models without memory, one allocation at a time: what fails says so and leaves nothing behind, and
  * what succeeds has the result that it has with memory. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../scarce_memory.h"
 #include "model/anomaly/anomalies.h"
@@ -58,21 +55,19 @@ static int fits(void *user) {
     return err;
 }
 
-static void a_fit(void **state) {
+TEST(a_fit) {
     static struct fitting fitting = {.rows = &rows};
-    (void)state;
     assert_int_equal(spex_fit(&rows, &fitting.expected), 0);
     assert_true(without_each_allocation(fits, &fitting) > 10);
 }
 
 /* So many points that some of them are searched. */
-static void a_fit_with_a_change(void **state) {
+TEST(a_fit_with_a_change) {
     enum { POINTS = 300 };
     static double n[POINTS], jumping[POINTS];
     static const struct spex_measurements points = {1, POINTS, n, jumping, NULL};
     static struct fitting fitting = {.rows = &points};
     uint64_t seed = 1;
-    (void)state;
     for (size_t i = 0; i < POINTS; i++) {
         n[i] = 100 + (double)i;
         jumping[i] = n[i] * (i < 170 ? 1 : 2) * (1 + (double)random_below(&seed, 1000) / 2e4);
@@ -120,8 +115,7 @@ static int trains(void *user) {
     return err;
 }
 
-static void a_training(void **state) {
-    (void)state;
+TEST(a_training) {
     assert_int_equal(trains(NULL), 0);
     assert_true(without_each_allocation(trains, NULL) > 100);
 }
@@ -176,19 +170,12 @@ static int reads_and_watches(void *user) {
     return err;
 }
 
-static void a_file_and_a_watch(void **state) {
-    (void)state;
+TEST(a_file_and_a_watch) {
     make_file();
     assert_int_equal(reads_and_watches(NULL), 0);
     assert_true(without_each_allocation(reads_and_watches, NULL) > 10);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fit),
-        cmocka_unit_test(a_fit_with_a_change),
-        cmocka_unit_test(a_training),
-        cmocka_unit_test(a_file_and_a_watch),
-    };
-    return cmocka_run_group_tests_name("models without memory", tests, make_rows, NULL);
+    return tests_run(make_rows, NULL);
 }

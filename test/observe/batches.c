@@ -60,13 +60,12 @@ static void expect_count(const struct traced *traced, uint16_t probe, uint32_t t
 
 /* A probe on each CPU and of each type: each ring's records stand for all that it has lost, whatever
  * came between from others, which CPUs share a place too. */
-static void losses_count_with_their_ring(void **state) {
+TEST(losses_count_with_their_ring) {
     enum { RINGS = 3 * CPUS, RECORDS = 40000 };
     static uint64_t records[RINGS][2], lost[RINGS][2];
     static const uint32_t types[] = {SPEX_LAT, SPEX_LLC};
     struct traced traced;
     uint64_t seed = 1;
-    (void)state;
     traced_begin(&traced);
     for (unsigned r = 0; r < RECORDS; r++) {
         uint16_t cpu = (uint16_t)(random_below(&seed, 2) ? random_below(&seed, RINGS)
@@ -101,9 +100,8 @@ static void expect_batch(unsigned count, bool over) {
 }
 
 /* Those that are lost are shared by the records of a batch, which is over when it is full. */
-static void batches_end(void **state) {
+TEST(batches_end) {
     struct traced traced;
-    (void)state;
     expect_batch(BATCH - 1, false);
     expect_batch(BATCH, true);
     traced_begin(&traced);
@@ -134,19 +132,9 @@ static int with_little_memory(void *user) {
     return err;
 }
 
-static void without_memory_it_says_so(void **state) {
+TEST(without_memory_it_says_so) {
     struct spex_tracer *tracer;
-    (void)state;
     assert_int_equal(spex_tracer_create(&tracer), 0);
     assert_int_equal(without_each_allocation(with_little_memory, tracer), 1 + 3);
     spex_tracer_destroy(tracer);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(losses_count_with_their_ring),
-        cmocka_unit_test(batches_end),
-        cmocka_unit_test(without_memory_it_says_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

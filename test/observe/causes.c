@@ -2,12 +2,9 @@
 /* What a thread used is sampled as the kernel counts it, and named as the cause of an anomaly. */
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "../children.h"
@@ -25,7 +22,7 @@ static struct spex_cause_found cause_of(enum spex_used what, double before, doub
 }
 
 /* The least change of each figure is one, and what is a little less is none. */
-static void each_figure_has_a_least_change(void **state) {
+TEST(each_figure_has_a_least_change) {
     static const struct {
         enum spex_used what;
         double before, during, less;
@@ -47,7 +44,6 @@ static void each_figure_has_a_least_change(void **state) {
         {SPEX_USED_READ, 0, 65536, 65535, SPEX_CAUSE_NONE, "read 0 B/s → 65536 B/s"},
         {SPEX_USED_WRITTEN, 0, 65536, 65535, SPEX_CAUSE_NONE, "written 0 B/s → 65536 B/s"},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         char text[256];
         struct spex_cause_found found = cause_of(cases[c].what, cases[c].before, cases[c].during);
@@ -65,10 +61,9 @@ static void each_figure_has_a_least_change(void **state) {
 }
 
 /* What falls is no cause, but for the CPU; ticks of the clock are none. */
-static void what_is_no_cause(void **state) {
+TEST(what_is_no_cause) {
     static const enum spex_used falls[] = {SPEX_USED_WAIT, SPEX_USED_INVOLUNTARY, SPEX_USED_MAJOR,
                                            SPEX_USED_VOLUNTARY, SPEX_USED_MINOR};
-    (void)state;
     for (size_t f = 0; f < COUNT_OF(falls); f++) {
         struct spex_cause_found found = cause_of(falls[f], 1000, 10);
         assert_int_equal(found.changed, 1u << falls[f]);
@@ -87,12 +82,11 @@ static void what_is_no_cause(void **state) {
 }
 
 /* The more specific one: a thread that waits for a page is less on the CPU, too. */
-static void of_several_causes_one_is_told(void **state) {
+TEST(of_several_causes_one_is_told) {
     static const enum spex_used order[] = {SPEX_USED_WAIT, SPEX_USED_MAJOR, SPEX_USED_VOLUNTARY,
                                            SPEX_USED_MINOR};
     static const enum spex_cause causes[] = {SPEX_CAUSE_CPU_TAKEN, SPEX_CAUSE_PAGES_READ,
                                              SPEX_CAUSE_BLOCKED, SPEX_CAUSE_MEMORY};
-    (void)state;
     for (size_t first = 0; first < COUNT_OF(order); first++) {
         struct spex_thread_use before = {.seconds = 1, .known = ALL}, during = before;
         during.used[SPEX_USED_CPU] = 1;
@@ -121,8 +115,7 @@ static enum spex_cause cause_of_shares(double cpu, double wait, double involunta
 }
 
 /* A thread that waits for a disk while other programs run, too. */
-static void the_greater_part_of_the_time_tells(void **state) {
-    (void)state;
+TEST(the_greater_part_of_the_time_tells) {
     assert_int_equal(cause_of_shares(0.06, 0.49, 0, 1), SPEX_CAUSE_BLOCKED);
     assert_int_equal(cause_of_shares(0.06, 0.53, 0, 1), SPEX_CAUSE_CPU_TAKEN);
     assert_int_equal(cause_of_shares(0.3, 0.1, 1000, 1), SPEX_CAUSE_BLOCKED);
@@ -133,8 +126,7 @@ static void the_greater_part_of_the_time_tells(void **state) {
 /* A wait for a CPU that is not over yet is not in the kernel's figure. A thread that has run has
  * waited for nothing else unless it gave up the CPU; one that has not run may have waited for
  * anything. */
-static void a_wait_that_is_not_over(void **state) {
-    (void)state;
+TEST(a_wait_that_is_not_over) {
     assert_int_equal(cause_of_shares(0.06, 0.1, 0, 0), SPEX_CAUSE_CPU_TAKEN);
     assert_int_equal(cause_of_shares(0.06, 0.49, 200, 0), SPEX_CAUSE_CPU_TAKEN);
     assert_int_equal(cause_of_shares(0.06, 0.1, 0, 1), SPEX_CAUSE_BLOCKED);
@@ -143,7 +135,7 @@ static void a_wait_that_is_not_over(void **state) {
 
 /* 40 ms within 0.2 s in which the thread did other things, too: their switches are not its own, and
  * one cause is told if the thread had the time for no other one. */
-static void a_short_anomaly_has_no_rates(void **state) {
+TEST(a_short_anomaly_has_no_rates) {
     static const struct {
         double cpu, wait, voluntary;
         enum spex_cause cause;
@@ -153,7 +145,6 @@ static void a_short_anomaly_has_no_rates(void **state) {
         {0.05, 0.3, 500, SPEX_CAUSE_SHORT},     {0.3, 0.6, 500, SPEX_CAUSE_SHORT},
         {0.05, 0.05, 0, SPEX_CAUSE_CPU_TAKEN}, /* a wait that is not over */
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         const struct spex_thread_use before = {
             .seconds = 10, .known = ALL, .used = {[SPEX_USED_CPU] = 0.1}};
@@ -207,10 +198,9 @@ static double seconds_of(const struct timeval *time) {
 }
 
 /* By a clock of the caller's, in which two seconds pass. */
-static void a_thread_has_used_what_the_kernel_says(void **state) {
+TEST(a_thread_has_used_what_the_kernel_says) {
     struct spex_thread_samples *samples;
     pthread_t thread;
-    (void)state;
     pthread_barrier_init(&worker.step, NULL, 2);
     assert_int_equal(pthread_create(&thread, NULL, work, NULL), 0);
     assert_int_equal(spex_thread_samples_open(getpid(), &samples), 0);
@@ -251,7 +241,7 @@ static void a_thread_has_used_what_the_kernel_says(void **state) {
 }
 
 /* 64 samples stay: of 70 at each second, the seventh is the oldest. */
-static void samples_around_an_interval(void **state) {
+TEST(samples_around_an_interval) {
     static const struct {
         double from, until, seconds;
     } cases[] = {
@@ -259,7 +249,6 @@ static void samples_around_an_interval(void **state) {
         {69, 100, 1}, {80, 90, 0},      {7, 7, 0},        {0, 7.5, 1},
     };
     struct spex_thread_samples *samples;
-    (void)state;
     assert_int_equal(spex_thread_samples_open(getpid(), &samples), 0);
     uint32_t own = (uint32_t)gettid();
     spex_thread_samples_take(samples, 1);
@@ -281,18 +270,4 @@ static void samples_around_an_interval(void **state) {
     spex_thread_samples_close(NULL);
     assert_true(spex_thread_samples_open(1 << 30, &samples) < 0);
     assert_null(samples);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_figure_has_a_least_change),
-        cmocka_unit_test(what_is_no_cause),
-        cmocka_unit_test(of_several_causes_one_is_told),
-        cmocka_unit_test(the_greater_part_of_the_time_tells),
-        cmocka_unit_test(a_wait_that_is_not_over),
-        cmocka_unit_test(a_short_anomaly_has_no_rates),
-        cmocka_unit_test(a_thread_has_used_what_the_kernel_says),
-        cmocka_unit_test(samples_around_an_interval),
-    };
-    return cmocka_run_group_tests_name("causes", tests, NULL, NULL);
 }

@@ -43,9 +43,8 @@ static void await_end(struct spex_launched *program) {
     close(program->pidfd);
 }
 
-static void ends_of_programs(void **state) {
+TEST(ends_of_programs) {
     struct spex_launched program;
-    (void)state;
     launch(&program, "exit 3");
     await_end(&program);
     assert_true(program.status == 3 && program.by_signal == 0);
@@ -72,10 +71,9 @@ int __wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
 }
 
 /* An end that the system does not tell is seen all the same, and not before it comes. */
-static void ends_that_are_not_told(void **state) {
+TEST(ends_that_are_not_told) {
     struct spex_launched program;
     int input[2];
-    (void)state;
     size_t open = open_descriptors();
     assert_int_equal(pipe2(input, O_CLOEXEC), 0);
     char script[64];
@@ -107,13 +105,12 @@ static void ends_that_are_not_told(void **state) {
     assert_int_equal(open_descriptors(), open);
 }
 
-static void what_a_program_is_given(void **state) {
+TEST(what_a_program_is_given) {
     static const struct spex_launch_variable variables[] = {
         {"FIRST", "one"}, {"SECOND", "two words"}, {NULL, NULL}};
     struct spex_launched program;
     int pipes[2];
     char got[64] = "";
-    (void)state;
     assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
     char script[128];
     snprintf(script, sizeof(script), "exec 2>/dev/null; echo \"$FIRST,$SECOND\" >&%d", pipes[1]);
@@ -130,10 +127,9 @@ static void what_a_program_is_given(void **state) {
     close(pipes[1]);
 }
 
-static void a_program_that_is_stopped(void **state) {
+TEST(a_program_that_is_stopped) {
     struct spex_launched program;
     siginfo_t info;
-    (void)state;
     launch(&program, "kill -STOP $$; exit 4");
     assert_int_equal(waitid(P_PID, (id_t)program.process, &info, WSTOPPED | WNOWAIT), 0);
     assert_true(spex_launched_stopped(&program));
@@ -167,8 +163,7 @@ static void die(void) {
     spex_launched_die_of(SIGSEGV);
 }
 
-static void a_command_dies_as_its_program(void **state) {
-    (void)state;
+TEST(a_command_dies_as_its_program) {
     int status = in_child(die, NULL);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV && !WCOREDUMP(status));
 }
@@ -198,9 +193,8 @@ static void run_and_pass_signals(void) {
     _exit(program.status + program.by_signal);
 }
 
-static void signals_reach_the_program(void **state) {
+TEST(signals_reach_the_program) {
     static const struct { int number, status; } cases[] = {{SIGUSR1, 7}, {SIGTERM, SIGTERM}};
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         pid_t command;
         int status;
@@ -232,18 +226,16 @@ static void launch_where_children_are_ignored(void) {
     _exit(program.untold ? 97 : program.status);
 }
 
-static void ignored_children_are_the_programs_matter(void **state) {
-    (void)state;
+TEST(ignored_children_are_the_programs_matter) {
     int status = in_child(launch_where_children_are_ignored, NULL);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 /* A stop that is asked of the command stops its program, and then itself; both go on together. */
-static void a_stop_stops_both(void **state) {
+TEST(a_stop_stops_both) {
     pid_t command;
     int status;
-    (void)state;
     unlink("ready");
     in_child(run_and_pass_signals, &command);
     while (access("ready", F_OK) != 0)
@@ -356,8 +348,7 @@ static void pass_some_signals(void) {
 }
 
 /* Of USR1 and CONT one each reach the program. */
-static void signals_are_passed_where_they_do_not_come_by_themselves(void **state) {
-    (void)state;
+TEST(signals_are_passed_where_they_do_not_come_by_themselves) {
     int status = in_child(pass_some_signals, NULL);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 2);
@@ -403,12 +394,11 @@ static void take_until_closed(struct spex_caller *caller) {
 }
 
 /* The last report of a program, which has all of its executions. */
-static void a_program_reports(void **state) {
+TEST(a_program_reports) {
     struct spex_listener listener;
     struct spex_error why = {""};
     struct spex_caller *caller, *other = NULL;
     pid_t process;
-    (void)state;
     setenv("SPEX_CONTROL", scratch_path, 1);
     chmod(scratch_path, 0700);
     assert_int_equal(spex_listener_open(&listener, &why), 0);
@@ -459,11 +449,10 @@ static void be_somebody_else(void) {
         pause();
 }
 
-static void users_are_numbered_as_in_the_namespace(void **state) {
+TEST(users_are_numbered_as_in_the_namespace) {
     struct spex_process_place place;
     pid_t process;
     int status;
-    (void)state;
     unlink("mapped");
     assert_int_equal(spex_process_place(getpid(), &place), 0);
     for (unsigned u = 0; u < SPEX_PLACE_OWN_USERS + 1; u++)
@@ -494,11 +483,10 @@ static void be_three_users(void) {
         pause();
 }
 
-static void all_users_of_a_process_are_told(void **state) {
+TEST(all_users_of_a_process_are_told) {
     static const uid_t expected[SPEX_PLACE_OWN_USERS] = {1002, 1001, 1003, 1002};
     struct spex_process_place place;
     pid_t process;
-    (void)state;
     if (geteuid() != 0)
         skip();
     in_child(be_three_users, &process);
@@ -514,19 +502,5 @@ static void all_users_of_a_process_are_told(void **state) {
 
 int main(void) {
     sigemptyset(&no_signals);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_of_programs),
-        cmocka_unit_test(ends_that_are_not_told),
-        cmocka_unit_test(what_a_program_is_given),
-        cmocka_unit_test(a_program_that_is_stopped),
-        cmocka_unit_test(a_command_dies_as_its_program),
-        cmocka_unit_test(signals_reach_the_program),
-        cmocka_unit_test(ignored_children_are_the_programs_matter),
-        cmocka_unit_test(a_stop_stops_both),
-        cmocka_unit_test(signals_are_passed_where_they_do_not_come_by_themselves),
-        cmocka_unit_test(a_program_reports),
-        cmocka_unit_test(users_are_numbered_as_in_the_namespace),
-        cmocka_unit_test(all_users_of_a_process_are_told),
-    };
-    return cmocka_run_group_tests_name("launched", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -4,11 +4,7 @@
  *     linked_objects LINKING AUDITED OBSERVED */
 #include <errno.h>
 #include <libgen.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "../scarce_descriptors.h"
 #include "../scarce_memory.h"
@@ -32,10 +28,9 @@ static bool something_ran(void) {
     return access("constructor-ran", F_OK) == 0 || access("resolver-ran", F_OK) == 0;
 }
 
-static void libraries_are_found(void **state) {
+TEST(libraries_are_found) {
     struct spex_linked_objects objects;
     struct spex_error why = {""};
-    (void)state;
     assert_int_equal(spex_linked_objects_find(linking, &objects, &why), 0);
     assert_true(has_file(objects.found, objects.found_count, observed));
     assert_true(objects.found_count >= 2);
@@ -45,48 +40,19 @@ static void libraries_are_found(void **state) {
     spex_linked_objects_free(&objects);
 }
 
-static void nothing_runs(void **state) {
-    /* Each would have the loader do more than to list. */
-    static const char *const variables[][2] = {
-        {"LD_DEBUG", "unused"}, {"LD_BIND_NOW", "1"}, {"LD_WARN", "1"}, {"LD_VERBOSE", "1"}};
+TEST(auditors_are_not_run) {
     struct spex_linked_objects objects;
     struct spex_error why = {""};
-    (void)state;
-    for (size_t v = 0; v < COUNT_OF(variables); v++)
-        setenv(variables[v][0], variables[v][1], 1);
-    assert_int_equal(spex_linked_objects_find(linking, &objects, &why), 0);
-    spex_linked_objects_free(&objects);
-    for (size_t v = 0; v < COUNT_OF(variables); v++)
-        unsetenv(variables[v][0]);
-    assert_false(something_ran());
-
-    int status;
-    pid_t pid = fork();
-    if (pid == 0) {
-        execl(linking, linking, (char *)NULL);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-    assert_int_equal(access("constructor-ran", F_OK), 0);
-    assert_int_equal(access("resolver-ran", F_OK), 0);
-}
-
-static void auditors_are_not_run(void **state) {
-    struct spex_linked_objects objects;
-    struct spex_error why = {""};
-    (void)state;
     assert_int_equal(spex_linked_objects_find(audited, &objects, &why), -ENOTSUP);
     assert_non_null(strstr(why.text, "auditor"));
     assert_int_equal(objects.found_count, 0);
     spex_linked_objects_free(&objects);
 }
 
-static void what_is_missing_is_told(void **state) {
+TEST(what_is_missing_is_told) {
     char name[256];
     struct spex_linked_objects objects;
     struct spex_error why = {""};
-    (void)state;
     /* Names are of the same length, so that the program can be changed as it is. */
     FILE *from = fopen(linking, "rb"), *to = fopen("changed", "wb");
     static char bytes[1 << 20];
@@ -110,11 +76,10 @@ static void what_is_missing_is_told(void **state) {
 }
 
 /* A name that looks like an option is none, and neither is one without a slash looked for. */
-static void names_are_paths(void **state) {
+TEST(names_are_paths) {
     static const char *const names[] = {"--help", "libx.so"};
     struct spex_linked_objects objects;
     struct spex_error why = {""};
-    (void)state;
     setenv("LD_LIBRARY_PATH", dirname(strcpy((char[4096]){""}, observed)), 1);
     for (size_t n = 0; n < COUNT_OF(names); n++) {
         assert_int_equal(symlink(linking, names[n]), 0);
@@ -151,10 +116,9 @@ static void expect_failure(const char *path, int err, const char *reason) {
     assert_int_equal(open_descriptors(), open);
 }
 
-static void what_cannot_be_done_is_told(void **state) {
+TEST(what_cannot_be_done_is_told) {
     struct scarce_descriptors scarce;
     char expected[300];
-    (void)state;
     expect_failure("nothing", -ENOENT, "nothing: No such file or directory");
     expect_failure(".", -EISDIR, ". is a directory");
     scratch_text("text", "text");
@@ -196,24 +160,40 @@ static int find_all(void *user) {
     return err;
 }
 
-static void without_memory(void **state) {
+TEST(without_memory) {
     struct spex_error why;
-    (void)state;
     size_t open = open_descriptors();
     assert_true(without_each_allocation(find_all, &why) >= 4);
     assert_int_equal(open_descriptors(), open);
 }
 
+TEST(nothing_runs) {
+    /* Each would have the loader do more than to list. */
+    static const char *const variables[][2] = {
+        {"LD_DEBUG", "unused"}, {"LD_BIND_NOW", "1"}, {"LD_WARN", "1"}, {"LD_VERBOSE", "1"}};
+    struct spex_linked_objects objects;
+    struct spex_error why = {""};
+    for (size_t v = 0; v < COUNT_OF(variables); v++)
+        setenv(variables[v][0], variables[v][1], 1);
+    assert_int_equal(spex_linked_objects_find(linking, &objects, &why), 0);
+    spex_linked_objects_free(&objects);
+    for (size_t v = 0; v < COUNT_OF(variables); v++)
+        unsetenv(variables[v][0]);
+    assert_false(something_ran());
+
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl(linking, linking, (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(access("constructor-ran", F_OK), 0);
+    assert_int_equal(access("resolver-ran", F_OK), 0);
+}
+
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(libraries_are_found),
-        cmocka_unit_test(auditors_are_not_run),
-        cmocka_unit_test(what_is_missing_is_told),
-        cmocka_unit_test(names_are_paths),
-        cmocka_unit_test(what_cannot_be_done_is_told),
-        cmocka_unit_test(without_memory),
-        cmocka_unit_test(nothing_runs), /* ends with running the program */
-    };
     const char *emulated = getenv("TEST_EMULATED");
     if (emulated && *emulated) {
         puts("SKIP: an emulator's loader is not where programs say");
@@ -224,7 +204,7 @@ int main(int argc, char **argv) {
     audited = realpath(argv[2], NULL);
     observed = realpath(argv[3], NULL);
     assert_true(linking && audited && observed);
-    int failed = cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
+    int failed = tests_run(scratch_enter, scratch_leave);
     free(linking);
     free(audited);
     free(observed);

@@ -2,12 +2,8 @@
 /* Whom the listening socket of a command lets in: as many as there is room for, while there are
  * descriptors; and which of a process's connections stand beside another. */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "../scarce_descriptors.h"
 #include "observe/listener.h"
@@ -40,8 +36,7 @@ static int call(void) {
     return fd;
 }
 
-static void more_than_there_is_room_for_are_refused(void **state) {
-    (void)state;
+TEST_WITH(more_than_there_is_room_for_are_refused, begin, end) {
     for (size_t n = 0; n < SPEX_CALLERS_MAX; n++) {
         int fd = call();
         const struct spex_caller *caller = spex_listener_accept(&listener);
@@ -63,8 +58,7 @@ static void more_than_there_is_room_for_are_refused(void **state) {
 }
 
 /* Those whose other end is closed do not count, though what they have sent is not taken yet. */
-static void a_second_connection_stands_beside_an_open_one(void **state) {
-    (void)state;
+TEST_WITH(a_second_connection_stands_beside_an_open_one, begin, end) {
     int first = call();
     assert_false(spex_listener_accept(&listener)->beside);
     int second = call();
@@ -86,9 +80,8 @@ static void a_second_connection_stands_beside_an_open_one(void **state) {
 }
 
 /* A socket that is not waited at would be reported again and again. */
-static void without_descriptors_nobody_is_let_in_any_more(void **state) {
+TEST_WITH(without_descriptors_nobody_is_let_in_any_more, begin, end) {
     struct scarce_descriptors scarce;
-    (void)state;
     int caller = call();
     descriptors_take(&scarce, 0);
     int refused = spex_listener_accept_socket(&listener);
@@ -104,8 +97,7 @@ static void without_descriptors_nobody_is_let_in_any_more(void **state) {
 
 /* A command may be started without its first descriptors: then the socket, or a calling process's
  * descriptor, is number 0. */
-static void a_socket_may_have_number_0(void **state) {
-    (void)state;
+TEST_WITH(a_socket_may_have_number_0, begin, end) {
     int input = fcntl(0, F_DUPFD_CLOEXEC, 3), number = listener.listening.socket.number;
     assert_int_equal(dup2(number, 0), 0);
     close(number);
@@ -157,10 +149,9 @@ static void expect_at(const char *directory, const char *why) {
 
 /* In the directory that is chosen, if the whole path has room in a socket's address and it is this
  * user's alone; else in the user's own. */
-static void the_directory_is_the_first_usable_one(void **state) {
+TEST_WITH(the_directory_is_the_first_usable_one, begin, end) {
     const size_t room = sizeof(((struct sockaddr_un *)NULL)->sun_path);
     char own[300], chosen[200] = "";
-    (void)state;
     const size_t name = strlen(listener.listening.name);
     spex_listener_close(&listener);
     size_t open = open_descriptors();
@@ -192,12 +183,5 @@ static void the_directory_is_the_first_usable_one(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(more_than_there_is_room_for_are_refused, begin, end),
-        cmocka_unit_test_setup_teardown(a_second_connection_stands_beside_an_open_one, begin, end),
-        cmocka_unit_test_setup_teardown(without_descriptors_nobody_is_let_in_any_more, begin, end),
-        cmocka_unit_test_setup_teardown(a_socket_may_have_number_0, begin, end),
-        cmocka_unit_test_setup_teardown(the_directory_is_the_first_usable_one, begin, end),
-    };
-    return cmocka_run_group_tests_name("listened", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -5,12 +5,7 @@
  *     loader_check LINKING AUDITED OBSERVED OTHER_LOADER */
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "observe/objects/loader_check.h"
@@ -53,8 +48,7 @@ static void expect_refused(const char *reason) {
     assert_string_equal(why.text, reason);
 }
 
-static void what_linkers_make_passes(void **state) {
-    (void)state;
+TEST(what_linkers_make_passes) {
     open_file(linking);
     expect_passes();
     close_file();
@@ -66,8 +60,7 @@ static void what_linkers_make_passes(void **state) {
     close_file();
 }
 
-static void objects_of_others_are_refused(void **state) {
-    (void)state;
+TEST(objects_of_others_are_refused) {
     open_file(linking);
     file.header.e_machine++;
     expect_refused("it is for another processor");
@@ -89,9 +82,8 @@ static void expect_disorder(uint64_t *field, uint64_t value) {
 
 /* Each segment for itself: as much of the file as there is memory for it, at the same place of a
  * page, in addresses that there are. */
-static void segments_are_as_linkers_lay_them_out(void **state) {
+TEST(segments_are_as_linkers_lay_them_out) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    (void)state;
     open_file(linking);
     Elf64_Phdr *first = segment(PT_LOAD, 0), *second = segment(PT_LOAD, 1);
     expect_disorder(&first->p_filesz, first->p_memsz + 1);
@@ -123,9 +115,8 @@ static void segments_are_as_linkers_lay_them_out(void **state) {
 
 /* The end of the last segment of a program that has a fixed address is below 4 GiB; other objects
  * may be anywhere below the last page. */
-static void addresses_are_bounded(void **state) {
+TEST(addresses_are_bounded) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), fixed = UINT64_C(1) << 32;
-    (void)state;
     open_file(linking);
     Elf64_Phdr *last = segment(PT_LOAD, 0);
     for (int n = 0; n < 8; n++)
@@ -168,9 +159,8 @@ static void close_changed(const char *path) {
 }
 
 /* By whatever name: the file counts. */
-static void the_loader_is_this_one(void **state) {
+TEST(the_loader_is_this_one) {
     char path[64];
-    (void)state;
     open_file(linking);
     const uint64_t at = segment(PT_INTERP, 0)->p_offset, size = segment(PT_INTERP, 0)->p_filesz;
     close_file();
@@ -195,8 +185,7 @@ static void the_loader_is_this_one(void **state) {
 }
 
 /* The loader of this process is what this program names, though libraries name others. */
-static void libraries_have_no_say_in_the_loader(void **state) {
-    (void)state;
+TEST(libraries_have_no_say_in_the_loader) {
     void *library = dlopen(other_loader, RTLD_NOW);
     assert_non_null(library);
     open_file("/proc/self/exe");
@@ -215,9 +204,8 @@ static void libraries_have_no_say_in_the_loader(void **state) {
 
 /* The dynamic section is read where the loader reads it, to its end; one that has none, or that is
  * elsewhere, is not. */
-static void the_dynamic_section_is_read_to_its_end(void **state) {
+TEST(the_dynamic_section_is_read_to_its_end) {
     char path[64];
-    (void)state;
     open_file(linking);
     const Elf64_Phdr dynamic = *segment(PT_DYNAMIC, 0);
     Elf64_Dyn entry;
@@ -245,15 +233,6 @@ static void the_dynamic_section_is_read_to_its_end(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_linkers_make_passes),
-        cmocka_unit_test(objects_of_others_are_refused),
-        cmocka_unit_test(segments_are_as_linkers_lay_them_out),
-        cmocka_unit_test(addresses_are_bounded),
-        cmocka_unit_test(the_loader_is_this_one),
-        cmocka_unit_test(libraries_have_no_say_in_the_loader),
-        cmocka_unit_test(the_dynamic_section_is_read_to_its_end),
-    };
     const char *emulated = getenv("TEST_EMULATED");
     if (emulated && *emulated) {
         puts("SKIP: an emulator's loader is not where programs say");
@@ -264,5 +243,5 @@ int main(int argc, char **argv) {
     audited = argv[2];
     observed = argv[3];
     other_loader = argv[4];
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

@@ -3,12 +3,7 @@
 #ifndef SPEX_TEST_MADE_TRACE_H
 #define SPEX_TEST_MADE_TRACE_H
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "trace/trace_format.h"

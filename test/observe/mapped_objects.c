@@ -2,11 +2,7 @@
 /* The files a process has mapped; here those of the test itself. */
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <spex/probe.h>
 
@@ -39,10 +35,9 @@ static void see(void *user, const char *path, int fd, const char *why) {
     spex_object_sites_free(&sites);
 }
 
-static void every_file_once(void **state) {
+TEST(every_file_once) {
     struct seen seen = {0};
     struct spex_error why = {""};
-    (void)state;
     size_t open = open_descriptors();
     probed();
     assert_true(readlink("/proc/self/exe", seen.path, sizeof(seen.path) - 1) > 0);
@@ -52,11 +47,10 @@ static void every_file_once(void **state) {
     assert_int_equal(open_descriptors(), open);
 }
 
-static void processes_that_have_ended(void **state) {
+TEST(processes_that_have_ended) {
     struct seen seen = {0};
     struct spex_error why = {""};
     siginfo_t info;
-    (void)state;
     size_t open = open_descriptors();
     pid_t pid = fork();
     if (pid == 0)
@@ -71,10 +65,9 @@ static void processes_that_have_ended(void **state) {
 }
 
 /* Whoever is not root may not look at what root runs. */
-static void processes_of_others(void **state) {
+TEST(processes_of_others) {
     struct seen seen = {0};
     struct spex_error why = {""};
-    (void)state;
     if (geteuid() != 0) {
         print_message("SKIP: only root can become another user\n");
         skip();
@@ -97,15 +90,10 @@ static void processes_of_others(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_file_once),
-        cmocka_unit_test(processes_that_have_ended),
-        cmocka_unit_test(processes_of_others),
-    };
     const char *emulated = getenv("TEST_EMULATED");
     if (emulated && *emulated) {
         puts("SKIP: an emulated process has its emulator mapped");
         return 77;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

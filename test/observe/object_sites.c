@@ -4,10 +4,7 @@
  *     object_sites OBSERVED */
 #include <elf.h>
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <spex/record.h>
 
@@ -78,8 +75,7 @@ static void assert_site(size_t s, const char *name, uint16_t id, uint16_t type, 
     assert_string_equal(file ? file + 1 : sites.items[s].file, "observed.c");
 }
 
-static void sites_are_listed(void **state) {
-    (void)state;
+TEST_WITH(sites_are_listed, restore, release) {
     assert_int_equal(read_bytes(length), 0);
     assert_int_equal(sites.count, 7);
     assert_site(0, "another", 7, SPEX_CNT, 16777214, 0, 1);
@@ -96,8 +92,7 @@ static void sites_are_listed(void **state) {
     assert_int_equal(spex_object_site_id(&sites.items[1]), 9);
 }
 
-static void names_may_be_missing(void **state) {
-    (void)state;
+TEST_WITH(names_may_be_missing, restore, release) {
     section("spex_names")->sh_size = 0;
     assert_int_equal(read_bytes(length), 0);
     assert_int_equal(sites.count, 7);
@@ -106,17 +101,15 @@ static void names_may_be_missing(void **state) {
     assert_int_equal(spex_object_site_id(&sites.items[0]), -1);
 }
 
-static void truncated_files_are_refused(void **state) {
-    (void)state;
+TEST_WITH(truncated_files_are_refused, restore, release) {
     for (size_t size = 0; size < length; size += size < 128 ? 1 : 61) {
         assert_int_not_equal(read_bytes(size), 0);
         assert_null(sites.items);
     }
 }
 
-static void wild_offsets_have_no_file(void **state) {
+TEST_WITH(wild_offsets_have_no_file, restore, release) {
     static const int64_t offsets[] = {0, 1, -1, INT64_MAX, INT64_MIN, 1 << 30, -(1 << 30)};
-    (void)state;
     for (size_t o = 0; o < COUNT_OF(offsets); o++) {
         struct spex_site *site = first_site();
         site->file_offset = offsets[o];
@@ -132,10 +125,9 @@ static void wild_offsets_have_no_file(void **state) {
     }
 }
 
-static void names_are_printable_and_end(void **state) {
+TEST_WITH(names_are_printable_and_end, restore, release) {
     struct spex_probe_name *name =
         (struct spex_probe_name *)(bytes + section("spex_names")->sh_offset);
-    (void)state;
     memset(name->name, '\033', sizeof(name->name));
     name->probe_id = 3;
     assert_int_equal(read_bytes(length), 0);
@@ -143,8 +135,7 @@ static void names_are_printable_and_end(void **state) {
     assert_int_equal(strspn(sites.items[0].name, "?"), SPEX_NAME_BYTES);
 }
 
-static void types_may_be_unknown(void **state) {
-    (void)state;
+TEST_WITH(types_may_be_unknown, restore, release) {
     for (unsigned number = SPEX_PROBE_TYPES + 1; number < SPEX_SITE_NAMED; number++) {
         first_site()->type_number = (uint8_t)number;
         assert_int_equal(read_bytes(length), 0);
@@ -156,9 +147,8 @@ static void types_may_be_unknown(void **state) {
     }
 }
 
-static void sections_of_any_size(void **state) {
+TEST_WITH(sections_of_any_size, restore, release) {
     static const uint64_t sizes[] = {31, 33, 1 << 20, 1ull << 40, UINT64_MAX, UINT64_MAX & ~31ull};
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(sizes); s++) {
         section("spex_sites")->sh_size = sizes[s];
         assert_int_equal(read_bytes(length), -EINVAL);
@@ -173,8 +163,7 @@ static void sections_of_any_size(void **state) {
     assert_int_equal(read_bytes(length), -EINVAL);
 }
 
-static void section_names_of_any_size(void **state) {
-    (void)state;
+TEST_WITH(section_names_of_any_size, restore, release) {
     section(".shstrtab")->sh_size = UINT64_MAX;
     assert_int_equal(read_bytes(length), -EINVAL);
     restore(state);
@@ -191,8 +180,7 @@ static void section_names_of_any_size(void **state) {
     assert_int_equal(read_bytes(length), -EINVAL);
 }
 
-static void other_objects_are_refused(void **state) {
-    (void)state;
+TEST_WITH(other_objects_are_refused, restore, release) {
     header()->e_ident[EI_CLASS] = ELFCLASS32;
     assert_int_equal(read_bytes(length), -ENOTSUP);
     assert_non_null(strstr(why.text, "64-bit"));
@@ -220,8 +208,7 @@ static int read_text(const char *text) {
     return read_bytes(strlen(text));
 }
 
-static void other_files_are_refused(void **state) {
-    (void)state;
+TEST_WITH(other_files_are_refused, restore, release) {
     assert_int_equal(read_text(""), -ENOEXEC);
     assert_int_equal(read_text("text"), -ENOEXEC);
     assert_string_equal(why.text, "it is not an ELF program");
@@ -231,8 +218,7 @@ static void other_files_are_refused(void **state) {
     assert_int_equal(read_text("\177ELF\002\001\001"), -EINVAL);
 }
 
-static void only_regular_files_are_opened(void **state) {
-    (void)state;
+TEST(only_regular_files_are_opened) {
     assert_int_equal(spex_regular_file_open("/", &why), -EISDIR);
     assert_string_equal(why.text, "/ is a directory");
     assert_int_equal(spex_regular_file_open("/dev/null", &why), -EINVAL);
@@ -245,10 +231,9 @@ static void only_regular_files_are_opened(void **state) {
 }
 
 /* What is in the file of a segment, and no more. */
-static void segments_end(void **state) {
+TEST(segments_end) {
     struct spex_elf_file file;
     char found[64];
-    (void)state;
     int fd = spex_regular_file_open("/proc/self/exe", &why);
     assert_int_equal(spex_elf_file_open(fd, "it", &file, &why), 0);
     size_t loaded = 0;
@@ -279,32 +264,16 @@ static int read_original(void *user) {
     return err;
 }
 
-static void without_memory(void **state) {
-    (void)state;
+TEST_WITH(without_memory, restore, NULL) {
     assert_true(without_each_allocation(read_original, NULL) >= 4);
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(sites_are_listed, restore, release),
-        cmocka_unit_test_setup_teardown(names_may_be_missing, restore, release),
-        cmocka_unit_test_setup_teardown(truncated_files_are_refused, restore, release),
-        cmocka_unit_test_setup_teardown(wild_offsets_have_no_file, restore, release),
-        cmocka_unit_test_setup_teardown(names_are_printable_and_end, restore, release),
-        cmocka_unit_test_setup_teardown(types_may_be_unknown, restore, release),
-        cmocka_unit_test_setup_teardown(sections_of_any_size, restore, release),
-        cmocka_unit_test_setup_teardown(section_names_of_any_size, restore, release),
-        cmocka_unit_test_setup_teardown(other_objects_are_refused, restore, release),
-        cmocka_unit_test_setup_teardown(other_files_are_refused, restore, release),
-        cmocka_unit_test_setup(without_memory, restore),
-        cmocka_unit_test(only_regular_files_are_opened),
-        cmocka_unit_test(segments_end),
-    };
     assert_int_equal(argc, 2);
     FILE *file = fopen(argv[1], "rb");
     assert_non_null(file);
     length = fread(original, 1, sizeof(original), file);
     fclose(file);
     assert_in_range(length, 1024, sizeof(original) - 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

@@ -2,12 +2,9 @@
 /* The trace that a program writes itself (SPEX_OUT=ctf:FOLDER), read back: as many records as
  * executions, their kernels' contexts, and the profiles that the process had. */
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>
@@ -83,13 +80,12 @@ static void expect_profile(struct spex_part *part) {
     assert_int_equal(profile->process.consumed, ROUNDS * (2 + INNER));
 }
 
-static void all_is_in_the_trace(void **state) {
+TEST_WITH(all_is_in_the_trace, folder_begin, folder_end) {
     struct spex_recording_event event;
     struct spex_error error = {""};
     struct spex_part *part;
     unsigned lat = 0, outer = 0, within = 0;
     char line[160];
-    (void)state;
     messages_begin();
     int err = start("trace");
     rounds_run(ROUNDS);
@@ -129,8 +125,7 @@ static void all_is_in_the_trace(void **state) {
 }
 
 /* While spex runs, a collection that lasts over a second has a profile of each. */
-static void profiles_come_once_a_second(void **state) {
-    (void)state;
+TEST_WITH(profiles_come_once_a_second, folder_begin, folder_end) {
     messages_begin();
     int err = start("seconds");
     for (unsigned n = 0; n < 25; n++) {
@@ -150,8 +145,7 @@ static void profiles_come_once_a_second(void **state) {
     spex_recording_close(trace);
 }
 
-static void a_folder_that_cannot_be_made_is_told(void **state) {
-    (void)state;
+TEST_WITH(a_folder_that_cannot_be_made_is_told, folder_begin, folder_end) {
     messages_begin();
     int err = start("no/folder");
     const char *said = messages_end();
@@ -180,9 +174,8 @@ static const char *run_with_room(const char *name, rlim_t bytes, unsigned rounds
 }
 
 /* Once, with the reason; the program is not ended by the signal of a file that is too large. */
-static void a_trace_that_ends_early_is_told(void **state) {
+TEST_WITH(a_trace_that_ends_early_is_told, folder_begin, folder_end) {
     char line[256];
-    (void)state;
     const char *said = run_with_room("little", 32768, 100 * ROUNDS);
     snprintf(line, sizeof(line),
              "spex: SPEX_OUT: the trace %s/little/observe-own_trace-%d has ended, and the program "
@@ -197,13 +190,12 @@ static void a_trace_that_ends_early_is_told(void **state) {
 }
 
 /* The profile of the end tells of executions whose records are lost. */
-static void what_is_executed_after_that_is_counted(void **state) {
+TEST_WITH(what_is_executed_after_that_is_counted, folder_begin, folder_end) {
     enum { MANY = 40 * ROUNDS };
     struct spex_recording_event event;
     struct spex_error error = {""};
     struct spex_part *part;
     const char *why;
-    (void)state;
     run_with_room("cut", 65536, MANY);
     struct spex_recording *trace = trace_open("cut");
     assert_non_null(spex_journal_ended(&trace->processes[0].journal, &why));
@@ -222,15 +214,4 @@ static void what_is_executed_after_that_is_counted(void **state) {
     }
     spex_part_close(part);
     spex_recording_close(trace);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        FOLDER_TEST(all_is_in_the_trace),
-        FOLDER_TEST(profiles_come_once_a_second),
-        FOLDER_TEST(a_folder_that_cannot_be_made_is_told),
-        FOLDER_TEST(a_trace_that_ends_early_is_told),
-        FOLDER_TEST(what_is_executed_after_that_is_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,6 @@
  * under the lock that collectors share. */
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <spex/probe.h>
 
@@ -256,11 +250,10 @@ static const char *finish(void) {
 static const char last_words[] = "spex: 123 records, 45 lost, in the/folder\n";
 
 /* Sites come before the first records, once; losses only where records tell of some. */
-static void batches_come_behind_what_they_need(void **state) {
+TEST_WITH(batches_come_behind_what_they_need, begin, folder_end) {
     struct spex_record records[3] = {
         {.probe_type = SPEX_LAT, .probe_id = PROBE}, {.probe_id = 1}, {.probe_id = 2}};
     const struct spex_batch batch = {.records = records, .count = 3};
-    (void)state;
     open_sink("");
     assert_true(sink->records(sink, &batch));
     expect_told("sites 2 records 3 of 12");
@@ -281,7 +274,7 @@ static void batches_come_behind_what_they_need(void **state) {
 }
 
 /* Those of each record, before the first that needs them. Other records have none. */
-static void contexts_come_before_the_records(void **state) {
+TEST_WITH(contexts_come_before_the_records, begin, folder_end) {
     struct spex_record records[] = {
         {.probe_type = SPEX_KERNEL, .probe_id = 1, .fields = {0, 5}},
         {.probe_type = SPEX_KERNEL, .probe_id = 1, .fields = {0, 5}},
@@ -289,7 +282,6 @@ static void contexts_come_before_the_records(void **state) {
         {.probe_type = SPEX_KERNEL, .probe_id = 1, .fields = {0, 6}},
     };
     struct spex_batch batch = {.records = records, .count = COUNT_OF(records)};
-    (void)state;
     open_sink("");
     assert_true(sink->records(sink, &batch));
     expect_told("sites 2 contexts 1 contexts 256 contexts 44 contexts 1 records 4 of 1");
@@ -305,13 +297,12 @@ static void contexts_come_before_the_records(void **state) {
 }
 
 /* The lowest of all collectors. */
-static void a_pass_is_that_of_all_collectors(void **state) {
+TEST_WITH(a_pass_is_that_of_all_collectors, begin, folder_end) {
     static const struct {
         unsigned collector, watermark;
         const char *told;
     } passes[] = {{0, 10, "pass 0"}, {2, 7, "pass 0"},   {1, 9, "pass 7"},  {2, 8, "pass 8"},
                   {2, 30, "pass 9"}, {1, 40, "pass 10"}, {0, 35, "pass 30"}};
-    (void)state;
     open_sink("");
     for (size_t p = 0; p < COUNT_OF(passes); p++) {
         assert_true(sink->pass(sink, passes[p].collector, passes[p].watermark));
@@ -321,8 +312,7 @@ static void a_pass_is_that_of_all_collectors(void **state) {
     finish();
 }
 
-static void a_profile_comes_a_second_after_the_one_before(void **state) {
-    (void)state;
+TEST_WITH(a_profile_comes_a_second_after_the_one_before, begin, folder_end) {
     open_sink("");
     now += 999999999;
     assert_true(sink->pass(sink, 0, 1));
@@ -344,14 +334,13 @@ static void a_profile_comes_a_second_after_the_one_before(void **state) {
 }
 
 /* Once, by whatever it is noticed. */
-static void its_end_is_said_once(void **state) {
+TEST_WITH(its_end_is_said_once, begin, folder_end) {
     static const char line[] =
         "spex: SPEX_OUT: the trace the/folder has ended, and the program goes on: No space left on "
         "device\n";
     const struct spex_record record = {.probe_type = SPEX_LAT, .probe_id = PROBE};
     const struct spex_batch batch = {.records = &record, .count = 1};
     char both[256];
-    (void)state;
     for (int n = 0; n < 3; n++) {
         trace_error = 0;
         open_sink("");
@@ -370,9 +359,8 @@ static void its_end_is_said_once(void **state) {
     }
 }
 
-static void limits_stand_behind_the_folder(void **state) {
+TEST_WITH(limits_stand_behind_the_folder, begin, folder_end) {
     char out[128];
-    (void)state;
     open_sink(",keep=3M");
     assert_int_equal(options.limits.keep, 3 << 20);
     assert_int_equal(options.disk->keep, 3 << 20);
@@ -394,9 +382,8 @@ static void limits_stand_behind_the_folder(void **state) {
 }
 
 /* The folder is where it was when it was asked for first. */
-static void the_program_may_change_its_directory(void **state) {
+TEST_WITH(the_program_may_change_its_directory, begin, folder_end) {
     char before[128], expected[128];
-    (void)state;
     assert_non_null(getcwd(before, sizeof(before)));
     assert_int_equal(chdir(folder), 0);
     char *whole = realpath(".", NULL);
@@ -414,16 +401,6 @@ static void the_program_may_change_its_directory(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, folder_end)
-    const struct CMUnitTest tests[] = {
-        TEST(batches_come_behind_what_they_need),
-        TEST(contexts_come_before_the_records),
-        TEST(a_pass_is_that_of_all_collectors),
-        TEST(a_profile_comes_a_second_after_the_one_before),
-        TEST(its_end_is_said_once),
-        TEST(limits_stand_behind_the_folder),
-        TEST(the_program_may_change_its_directory),
-    };
     work();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

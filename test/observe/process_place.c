@@ -88,8 +88,7 @@ static void expect_name(const struct spex_process_place *place, int inside) {
     assert_string_equal(place->name, expected);
 }
 
-static void a_place_is_as_the_files_say(void **state) {
-    (void)state;
+TEST_WITH(a_place_is_as_the_files_say, NULL, end) {
     made_text(FIRST, "status",
               "Name:\tits\\nname 1\x01\xff.\n"
               "Umask:\t0022\nState:\tS (sleeping)\n"
@@ -118,8 +117,7 @@ static void a_place_is_as_the_files_say(void **state) {
 }
 
 /* Of a kernel without namespaces, and a process that this user may not look into. */
-static void what_is_not_there_is_left_out(void **state) {
-    (void)state;
+TEST_WITH(what_is_not_there_is_left_out, NULL, end) {
     made_text(FIRST, "status", "Name:\tone\nUid:\nUid:\t5\t6\t7\n");
     struct spex_process_place place = place_of(FIRST);
     expect_users(&place, (const uid_t[]){0, 0, 0, 0, 0, 0});
@@ -156,14 +154,13 @@ static void end_main_thread(void) {
     pthread_exit(NULL);
 }
 
-static void a_process_without_its_main_thread_has_its_variables(void **state) {
+TEST_WITH(a_process_without_its_main_thread_has_its_variables, NULL, end) {
     char *const arguments[] = {(char *)"process_place", (char *)"ended", NULL};
     char *const variables[] = {(char *)"SPEX_CONTROL=/own", (char *)"XDG_RUNTIME_DIR=/run/own",
                                NULL};
     struct spex_process_place place;
     int ends[2];
     char byte;
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     pid_t child = fork();
     if (child == 0) {
@@ -186,9 +183,8 @@ static void a_process_without_its_main_thread_has_its_variables(void **state) {
     spex_process_place_free(&place);
 }
 
-static void without_a_status_there_is_no_process(void **state) {
+TEST_WITH(without_a_status_there_is_no_process, NULL, end) {
     struct spex_process_place place;
-    (void)state;
     assert_int_equal(spex_process_place(FIRST, &place), -ESRCH);
     made_text(FIRST, "environ", "SPEX_CONTROL=/a");
     assert_int_equal(spex_process_place(FIRST, &place), -ESRCH);
@@ -198,7 +194,7 @@ static void without_a_status_there_is_no_process(void **state) {
 }
 
 /* The effective user's number by ranges, of which the ends belong to them. */
-static void users_are_mapped_by_ranges(void **state) {
+TEST_WITH(users_are_mapped_by_ranges, NULL, end) {
     static const struct {
         unsigned user, inside;
     } cases[] = {{99, 99},    {100, 0},    {101, 1},
@@ -206,7 +202,6 @@ static void users_are_mapped_by_ranges(void **state) {
                  {200, 7},    {201, 201},  {4294967294, 4294967294},
                  {300, 1000}, {1299, 1999}};
     char status[64];
-    (void)state;
     made_text(FIRST, "uid_map", "0 100 10\n7 200 1\n1000 300 1000\n");
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         snprintf(status, sizeof(status), "Uid:\t0\t%u\t0\t0\n", cases[c].user);
@@ -226,7 +221,7 @@ static void users_are_mapped_by_ranges(void **state) {
 }
 
 /* A MiB of an environment is read; its last entry may be cut. */
-static void a_long_environment_is_read_in_part(void **state) {
+TEST_WITH(a_long_environment_is_read_in_part, NULL, end) {
     enum { MOST = 1 << 20 };
     static const char entry[] = "SPEX_CONTROL=/abc";
     static char text[MOST + 64];
@@ -235,7 +230,6 @@ static void a_long_environment_is_read_in_part(void **state) {
         const char *chosen;
     } cases[] = {{MOST - 18, "/abc"}, {MOST - 17, "/abc"}, {MOST - 16, "/ab"},
                  {MOST - 14, "/"},    {MOST - 13, NULL},   {MOST - 12, NULL}};
-    (void)state;
     made_text(FIRST, "status", "Name:\tone\n");
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         memset(text, 'x', sizeof(text));
@@ -260,10 +254,9 @@ static void made_child(int process, int parent, const char *name) {
 }
 
 /* Each has the one before as its parent, whatever their names are. */
-static void descent_is_followed_upwards(void **state) {
+TEST_WITH(descent_is_followed_upwards, NULL, end) {
     static const char *const names[] = {"a", "", ")", ") S 3 (", "a b c", "(("};
     enum { LINE = 80 };
-    (void)state;
     for (int n = 0; n < LINE; n++)
         made_child(FIRST + n, n ? FIRST + n - 1 : 0, names[(unsigned)n % COUNT_OF(names)]);
     for (int child = 0; child < LINE; child++)
@@ -278,8 +271,7 @@ static void descent_is_followed_upwards(void **state) {
 }
 
 /* Managers of sessions, and process 1, are parents of programs that are not theirs. */
-static void another_session_is_not_of_the_ancestor(void **state) {
-    (void)state;
+TEST_WITH(another_session_is_not_of_the_ancestor, NULL, end) {
     made_text(FIRST, "stat", "1 (a) S 1 5 6 7\n");
     made_text(FIRST + 1, "stat", "1 (a) S 1073741824 5 6 7\n");
     made_text(FIRST + 2, "stat", "1 (a) S 1073741824 6 5 7\n");
@@ -289,9 +281,8 @@ static void another_session_is_not_of_the_ancestor(void **state) {
     assert_false(spex_workers_descend(FIRST + 1, 1));
 }
 
-static void lines_that_tell_no_parent(void **state) {
+TEST_WITH(lines_that_tell_no_parent, NULL, end) {
     static const char *const lines[] = {"", "1 (a", "1 (a) S", "1 (a) S ", "1 (a) S x"};
-    (void)state;
     made_child(FIRST, 0, "a");
     for (size_t l = 0; l < COUNT_OF(lines); l++) {
         made_text(FIRST + 1, "stat", lines[l]);
@@ -312,16 +303,5 @@ static void lines_that_tell_no_parent(void **state) {
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "ended") == 0)
         end_main_thread();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_place_is_as_the_files_say, end),
-        cmocka_unit_test_teardown(what_is_not_there_is_left_out, end),
-        cmocka_unit_test_teardown(without_a_status_there_is_no_process, end),
-        cmocka_unit_test_teardown(a_process_without_its_main_thread_has_its_variables, end),
-        cmocka_unit_test_teardown(users_are_mapped_by_ranges, end),
-        cmocka_unit_test_teardown(a_long_environment_is_read_in_part, end),
-        cmocka_unit_test_teardown(descent_is_followed_upwards, end),
-        cmocka_unit_test_teardown(another_session_is_not_of_the_ancestor, end),
-        cmocka_unit_test_teardown(lines_that_tell_no_parent, end),
-    };
-    return cmocka_run_group_tests_name("process_place", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

@@ -2,8 +2,6 @@
 /* Every figure of the sum of two profiles, and of the difference of two, against a table of what is
  * to become of it. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "observe/profile_reader.h"
@@ -254,10 +252,9 @@ static void expect_type(const struct spex_profile_type *sum, const struct spex_p
     expect_sums("a type's", of_type, COUNT_OF(of_type), sum, &costs, other);
 }
 
-static void a_sum_has_all_figures(void **state) {
+TEST(a_sum_has_all_figures) {
     static struct made one, other;
     uint64_t random = 1;
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         struct spex_profile sum = {0};
         draw(&one, &random);
@@ -301,10 +298,9 @@ static void a_sum_has_all_figures(void **state) {
 }
 
 /* Between two profiles, of which the second one's figures may also be less. */
-static void a_difference_has_all_figures(void **state) {
+TEST(a_difference_has_all_figures) {
     static struct made before, now;
     uint64_t random = 2;
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         struct spex_profile difference;
         draw(&before, &random);
@@ -334,11 +330,10 @@ static void a_difference_has_all_figures(void **state) {
 }
 
 /* What has no partner before is as it is: a probe, and a type that is another one. */
-static void what_is_new_is_whole(void **state) {
+TEST(what_is_new_is_whole) {
     static struct made before, now;
     struct spex_profile difference;
     uint64_t random = 3;
-    (void)state;
     draw(&before, &random);
     draw(&now, &random);
     before.row.probe.probe_id = 8;
@@ -358,13 +353,12 @@ static void what_is_new_is_whole(void **state) {
 }
 
 /* No probe was on for longer than the program, and its times keep their parts. */
-static void times_are_within_those_of_the_program(void **state) {
+TEST(times_are_within_those_of_the_program) {
     struct spex_profile_row rows[] = {
         {.probe = {.on_seconds = 6, .polled_seconds = 3, .held_seconds = 10}},
         {.probe = {.on_seconds = 3, .polled_seconds = 1, .held_seconds = 1}},
         {.probe = {.on_seconds = 0}}};
     struct spex_profile sum = {.rows = rows, .row_count = 3};
-    (void)state;
     spex_profile_settle(&sum, 4);
     assert_true(sum.process.seconds == 4);
     assert_true(rows[0].probe.on_seconds == 1.5 && rows[0].probe.polled_seconds == 0.75 &&
@@ -374,14 +368,4 @@ static void times_are_within_those_of_the_program(void **state) {
     assert_true(rows[2].probe.on_seconds == 0);
     spex_profile_settle(&sum, 0);
     assert_true(rows[1].probe.on_seconds == 0 && rows[1].probe.held_seconds == 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sum_has_all_figures),
-        cmocka_unit_test(a_difference_has_all_figures),
-        cmocka_unit_test(what_is_new_is_whole),
-        cmocka_unit_test(times_are_within_those_of_the_program),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,10 +2,6 @@
 /* Which probes of several processes are one in their sum: those of one provider with the same
  * declared id, or without one the same name. Each gets one number in the sum, and no other has it,
  * whatever numbers it had in its processes. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../check.h"
 #include "observe/profile_reader.h"
 #include "observe/profile_sum.h"
@@ -155,10 +151,9 @@ static void expect_sum(const struct spex_profile *sum) {
     assert_memory_equal(sites, expected.sites, sizeof(sites));
 }
 
-static void each_probe_has_one_number(void **state) {
+TEST(each_probe_has_one_number) {
     static struct made made;
     uint64_t random = 1;
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         struct spex_profile sum = {0};
         memset(&expected, 0, sizeof(expected));
@@ -169,11 +164,4 @@ static void each_probe_has_one_number(void **state) {
         }
         spex_profile_free(&sum);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_probe_has_one_number),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

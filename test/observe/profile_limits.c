@@ -2,9 +2,6 @@
 /* A profile that is too large, or empty, is no reason to run out of memory, or worse. */
 #include <errno.h>
 #include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <spex/record.h>
 
@@ -38,9 +35,8 @@ static void begin(struct spex_profile_reader *reader) {
     assert_int_equal(take(reader, SPEX_CONTROL_TYPES, &type, sizeof(type), 1), 0);
 }
 
-static void a_profile_without_probes(void **state) {
+TEST(a_profile_without_probes) {
     struct spex_profile_reader reader = {.status = 0};
-    (void)state;
     begin(&reader);
     assert_int_equal(take(&reader, SPEX_CONTROL_DONE, NULL, 0, 0), 1);
     assert_true(reader.complete);
@@ -61,9 +57,8 @@ static int take_row(struct spex_profile_reader *reader, uint16_t id) {
 
 /* As many as a program can have are taken, each time anew; more are no profile. All of them would
  * be 700 MB. */
-static void there_are_no_more_values_than_a_program_can_have(void **state) {
+TEST(there_are_no_more_values_than_a_program_can_have) {
     struct spex_profile_reader reader = {.status = 0};
-    (void)state;
     for (int time = 0; time < 2; time++) {
         begin(&reader);
         assert_int_equal(reader.values, 0);
@@ -84,10 +79,9 @@ static void there_are_no_more_values_than_a_program_can_have(void **state) {
 enum { VALUES = sizeof(struct spex_values) };
 
 /* A user alone has half, and gets no more when others have come. */
-static void nobody_has_more_than_is_free(void **state) {
+TEST(nobody_has_more_than_is_free) {
     struct spex_shares shares = {.most = 120};
     struct spex_share *one = spex_share_join(&shares, 1), *other = spex_share_join(&shares, 2);
-    (void)state;
     assert_ptr_equal(spex_share_join(&shares, 1), one);
     assert_false(spex_share_take(one, 61));
     assert_true(spex_share_take(one, 60));
@@ -107,11 +101,10 @@ static void nobody_has_more_than_is_free(void **state) {
 }
 
 /* Each part of a profile counts, and what is refused is as if it had not come. */
-static void a_profile_takes_no_more_than_its_users_share(void **state) {
+TEST(a_profile_takes_no_more_than_its_users_share) {
     struct spex_shares shares = {.most = 4 * SPEX_MAX_FIELDS * VALUES};
     struct spex_share *share = spex_share_join(&shares, 1);
     struct spex_profile_reader reader = {.share = share};
-    (void)state;
     for (int time = 0; time < 3; time++) {
         uint16_t rows = 0;
         int err = 0;
@@ -153,13 +146,12 @@ static int pass_row(void *user, const struct spex_profile *profile,
 }
 
 /* All rows are told, with their values, and there is room for few of them alone. */
-static void rows_are_passed_on_and_not_kept(void **state) {
+TEST(rows_are_passed_on_and_not_kept) {
     struct spex_shares shares = {.most = 8 * SPEX_MAX_FIELDS * VALUES};
     struct spex_share *share = spex_share_join(&shares, 1);
     struct passed passed = {.rows = 0};
     struct spex_profile_reader reader = {.share = share, .row = pass_row, .user = &passed};
     const struct spex_profile_site site = {.probe_type = SPEX_LAT};
-    (void)state;
     begin(&reader);
     reader.row = NULL; /* of the next report */
     assert_int_equal(take(&reader, SPEX_CONTROL_SITES, &site, sizeof(site), 1), 0);
@@ -206,7 +198,7 @@ static int take_figure(uint16_t kind, const void *entry, size_t bytes, size_t of
 }
 
 /* Figures are finite and of limited size, amounts are not negative. */
-static void figures_are_in_range(void **state) {
+TEST(figures_are_in_range) {
     static const struct spex_profile_process process;
     static const struct spex_profile_type type = {.probe_type = SPEX_LAT};
     static const struct spex_profile_probe probe = {.probe_type = SPEX_LAT};
@@ -258,7 +250,6 @@ static void figures_are_in_range(void **state) {
         {VALUES(squared), false, 1e89},
         {VALUES(local), false, 1e89},
     };
-    (void)state;
     for (size_t f = 0; f < COUNT_OF(figures); f++) {
         uint16_t kind = figures[f].kind;
         const void *entry = figures[f].entry;
@@ -273,9 +264,8 @@ static void figures_are_in_range(void **state) {
 }
 
 /* A type of no probe is refused, in whatever entry it stands. */
-static void types_are_those_of_probes(void **state) {
+TEST(types_are_those_of_probes) {
     static const uint32_t types[] = {0, SPEX_CNT | SPEX_LAT, 1u << 31};
-    (void)state;
     for (size_t t = 0; t < COUNT_OF(types); t++) {
         const struct spex_profile_type type = {.probe_type = types[t]};
         const struct spex_profile_site good = {.probe_type = SPEX_LAT},
@@ -310,7 +300,7 @@ static int take_slowest(struct spex_profile_slowest slowest, size_t left_out, ui
     return err;
 }
 
-static void the_slowest_execution_is_possible(void **state) {
+TEST(the_slowest_execution_is_possible) {
     const struct spex_profile_slowest good = {.ticks = UINT64_MAX,
                                               .realtime_ns = INT64_MAX,
                                               .thread_id = INT32_MAX,
@@ -318,7 +308,6 @@ static void the_slowest_execution_is_possible(void **state) {
                                               .process_id = INT32_MAX};
     struct spex_profile_slowest bad[] = {good, good, good, good};
     uint64_t ticks;
-    (void)state;
     assert_int_equal(take_slowest(good, 0, &ticks), 0);
     assert_true(ticks == UINT64_MAX);
     const size_t behind =
@@ -333,10 +322,9 @@ static void the_slowest_execution_is_possible(void **state) {
         assert_int_equal(take_slowest(bad[b], 0, &ticks), -EPROTO);
 }
 
-static void reasons_are_printable(void **state) {
+TEST(reasons_are_printable) {
     struct spex_profile_reader reader = {.status = 0};
     struct spex_profile_probe probe = {.probe_type = SPEX_LAT, .why = "its \033[31mreason"};
-    (void)state;
     begin(&reader);
     assert_int_equal(take(&reader, SPEX_CONTROL_PROBE, &probe, sizeof(probe), 1), 0);
     assert_string_equal(reader.incoming.rows[0].probe.why, "its ?[31mreason");
@@ -354,14 +342,13 @@ static int take_head(struct spex_control_frame head, size_t behind) {
     return err;
 }
 
-static void frames_are_as_long_as_they_say(void **state) {
+TEST(frames_are_as_long_as_they_say) {
     const struct spex_control_frame good = {.magic = SPEX_CONTROL_MAGIC,
                                             .version = SPEX_CONTROL_VERSION,
                                             .kind = SPEX_CONTROL_DONE,
                                             .entry_bytes = 1,
                                             .count = 2};
     struct spex_control_frame head = good;
-    (void)state;
     assert_int_equal(take_head(head, 2), 1);
     assert_int_equal(take_head(head, 1), -EPROTO);
     assert_int_equal(take_head(head, 3), -EPROTO);
@@ -399,13 +386,12 @@ static int take_series(const uint32_t *series, size_t count) {
 
 /* Series come in their order, the losses of each behind it; those that this build has no room for
  * are left out. */
-static void series_come_in_order(void **state) {
+TEST(series_come_in_order) {
     enum { LOSSES = SPEX_CONTROL_LOSSES, MANY = SPEX_MAX_FIELDS };
     static const uint32_t good[] = {0, LOSSES | 0, 1, 2, LOSSES | 2, MANY, LOSSES | MANY},
                           first[] = {1}, losses_first[] = {LOSSES | 0}, again[] = {0, 0},
                           twice[] = {0, LOSSES | 0, LOSSES | 0}, late[] = {0, 1, LOSSES | 0},
                           last[] = {MANY - 1};
-    (void)state;
     assert_int_equal(take_series(good, COUNT_OF(good)), 0);
     assert_int_equal(take_series(first, COUNT_OF(first)), -EPROTO);
     assert_int_equal(take_series(losses_first, COUNT_OF(losses_first)), -EPROTO);
@@ -424,13 +410,12 @@ static void expect_text(const char *text, size_t size) {
 #define EXPECT_TEXT(text) expect_text((text), sizeof(text))
 
 /* Of a release that lies: texts have an end, and are printable. */
-static void texts_end_and_can_be_shown(void **state) {
+TEST(texts_end_and_can_be_shown) {
     struct spex_profile_reader reader = {.status = 0};
     struct spex_profile_process process = {.process_id = 1};
     struct spex_profile_type type = {.probe_type = SPEX_LAT};
     struct spex_profile_site site = {.probe_type = SPEX_LAT};
     struct spex_profile_probe probe = {.probe_type = SPEX_LAT};
-    (void)state;
     memset(process.command, 0xff, sizeof(process.command));
     memset(process.selection, 0xff, sizeof(process.selection));
     memset(process.rate_policy, 0xff, sizeof(process.rate_policy));
@@ -462,22 +447,4 @@ static void texts_end_and_can_be_shown(void **state) {
     EXPECT_TEXT(profile->rows[0].probe.provider);
     EXPECT_TEXT(profile->rows[0].probe.why);
     spex_profile_reader_free(&reader);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_end_and_can_be_shown),
-        cmocka_unit_test(a_profile_without_probes),
-        cmocka_unit_test(nobody_has_more_than_is_free),
-        cmocka_unit_test(a_profile_takes_no_more_than_its_users_share),
-        cmocka_unit_test(rows_are_passed_on_and_not_kept),
-        cmocka_unit_test(there_are_no_more_values_than_a_program_can_have),
-        cmocka_unit_test(figures_are_in_range),
-        cmocka_unit_test(types_are_those_of_probes),
-        cmocka_unit_test(the_slowest_execution_is_possible),
-        cmocka_unit_test(reasons_are_printable),
-        cmocka_unit_test(frames_are_as_long_as_they_say),
-        cmocka_unit_test(series_come_in_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

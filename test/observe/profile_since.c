@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What happened between two profiles: of the process, its types and its probes. */
 #include <math.h>
-#include <string.h>
 
 #include "../check.h"
 #include "observe/profile_reader.h"
@@ -57,8 +56,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-static void test_differences(void **state) {
-    (void)state;
+TEST_WITH(test_differences, NULL, teardown) {
     assert_int_equal(spex_profile_since(&now, &before, &difference), 0);
     assert_int_equal(difference.process.produced, 15);
     assert_int_equal(difference.process.lost, 1);
@@ -79,8 +77,7 @@ static void test_differences(void **state) {
     assert_true(spex_profile_rate(&difference.rows[1].probe) == 100);
 }
 
-static void test_since_nothing(void **state) {
-    (void)state;
+TEST_WITH(test_since_nothing, NULL, teardown) {
     const struct spex_profile none = {0};
     assert_int_equal(spex_profile_since(&now, &none, &difference), 0);
     assert_int_equal(difference.types[1].produced, 17);
@@ -89,12 +86,11 @@ static void test_since_nothing(void **state) {
 
 /* A probe that was held off for 3 s before, and not since: the program has measured its clock anew,
  * so that these seconds are others. Alone and in a sum of processes with clocks of their own. */
-static void what_stands_still_differs_by_nothing(void **state) {
+TEST(what_stands_still_differs_by_nothing) {
     static const double rates[2][2] = {{2.1e9, 2.1e9 * (1 + 3e-10)},
                                        {2.1e9 * (1 - 7e-9), 2.1e9 * (1 + 2e-9)}};
     static struct spex_profile sums[2];
     const double held = 6300000001, polled = 777777777;
-    (void)state;
     for (size_t processes = 1; processes <= 2; processes++) {
         for (size_t when = 0; when < 2; when++)
             for (size_t p = 0; p < processes; p++) {
@@ -159,21 +155,10 @@ static void assert_spread_since(const struct spex_values *values, const struct s
 
 /* The first loss copies what all values have come to, so that what they had come to before is no
  * part of a difference. */
-static void losses_spread_since_values_did(void **state) {
+TEST(losses_spread_since_values_did) {
     const struct spex_values five = values_of(5), three = values_of(3);
-    (void)state;
     assert_spread_since(NULL, NULL, 12, 12);
     assert_spread_since(&five, NULL, 7, 7);
     assert_spread_since(&five, &three, 7, 9);
     assert_spread_since(&five, NULL, 7, -1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_differences, teardown),
-        cmocka_unit_test_teardown(test_since_nothing, teardown),
-        cmocka_unit_test(what_stands_still_differs_by_nothing),
-        cmocka_unit_test(losses_spread_since_values_did),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

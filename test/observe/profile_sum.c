@@ -3,8 +3,6 @@
 #include "observe/profile_sum.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "../values_take.h"
@@ -78,9 +76,8 @@ static void close_to(double value, double expected, double part) {
         fail_msg("%.17g instead of %.17g", value, expected);
 }
 
-static void quantiles_are_those_of_all_records(void **state) {
+TEST(quantiles_are_those_of_all_records) {
     struct spex_profile sum = {0};
-    (void)state;
     make_parts();
     for (unsigned p = 0; p < PROCESSES; p++) {
         struct spex_profile_row row;
@@ -115,11 +112,10 @@ static void quantiles_are_those_of_all_records(void **state) {
     spex_profile_free(&sum);
 }
 
-static void rates_are_those_of_all_processes(void **state) {
+TEST(rates_are_those_of_all_processes) {
     struct spex_profile sum = {0};
     struct spex_profile_row row;
     struct spex_profile_site site;
-    (void)state;
     make_parts();
     for (unsigned p = 0; p < 2; p++) {
         struct spex_profile more = profile_of(&row, &parts[0], &site, 1);
@@ -141,11 +137,10 @@ static void rates_are_those_of_all_processes(void **state) {
 }
 
 /* Two processes have the same number for different probes. */
-static void probes_are_told_apart_by_what_they_are(void **state) {
+TEST(probes_are_told_apart_by_what_they_are) {
     struct spex_profile sum = {0};
     struct spex_profile_row row;
     struct spex_profile_site site;
-    (void)state;
     make_parts();
     struct spex_profile more = profile_of(&row, &parts[0], &site, 7);
     assert_int_equal(spex_profile_add(&sum, &more), 0);
@@ -161,11 +156,10 @@ static void probes_are_told_apart_by_what_they_are(void **state) {
 }
 
 /* The spread of losses is that of all values. */
-static void losses_are_beside_all_values(void **state) {
+TEST(losses_are_beside_all_values) {
     struct spex_profile sum = {0};
     struct spex_profile_row row;
     struct spex_profile_site site;
-    (void)state;
     make_parts();
     for (unsigned order = 0; order < 2; order++) {
         for (unsigned p = 0; p < 2; p++) {
@@ -180,14 +174,4 @@ static void losses_are_beside_all_values(void **state) {
         close_to(sums.weights, all.weights, 1e-9);
         spex_profile_free(&sum);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles_are_those_of_all_records),
-        cmocka_unit_test(rates_are_those_of_all_processes),
-        cmocka_unit_test(probes_are_told_apart_by_what_they_are),
-        cmocka_unit_test(losses_are_beside_all_values),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

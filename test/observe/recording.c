@@ -7,8 +7,7 @@
 
 #include "recorded_trace.h"
 
-static void all_records_come_in_the_order_of_time(void **state) {
-    (void)state;
+TEST_WITH(all_records_come_in_the_order_of_time, folder_begin, folder_end) {
     trace_make();
     struct spex_recording *trace = trace_open();
     assert_int_equal(trace->process_count, 1);
@@ -37,8 +36,7 @@ static void all_records_come_in_the_order_of_time(void **state) {
     spex_recording_close(trace);
 }
 
-static void records_between_two_moments(void **state) {
-    (void)state;
+TEST_WITH(records_between_two_moments, folder_begin, folder_end) {
     trace_make();
     struct spex_recording *trace = trace_open();
     spex_recording_limit(trace, MADE_AT(300), MADE_AT(1100));
@@ -55,11 +53,10 @@ static void records_between_two_moments(void **state) {
     spex_recording_close(trace);
 }
 
-static void records_of_chosen_probes(void **state) {
+TEST_WITH(records_of_chosen_probes, folder_begin, folder_end) {
     struct spex_selection selection;
     struct spex_error error;
     struct spex_recording_event event;
-    (void)state;
     trace_make();
     struct spex_recording *trace = trace_open();
     assert_int_equal(spex_selection_parse("*:kernel,app/4,query@off", &selection, &error), 0);
@@ -73,11 +70,10 @@ static void records_of_chosen_probes(void **state) {
     spex_recording_close(trace);
 }
 
-static void probes_and_kernels_have_their_names(void **state) {
+TEST_WITH(probes_and_kernels_have_their_names, folder_begin, folder_end) {
     char text[64];
     struct spex_context_node node;
     struct spex_kernel_site site;
-    (void)state;
     trace_make();
     struct spex_recording *trace = trace_open();
     const struct spex_recording_process *process = &trace->processes[0];
@@ -111,11 +107,10 @@ static void probes_and_kernels_have_their_names(void **state) {
 
 /* Without profiles the folder tells the name, without losses the streams tell them, without anchors
  * the metadata tells the rate. */
-static void what_the_journal_does_not_tell(void **state) {
+TEST_WITH(what_the_journal_does_not_tell, folder_begin, folder_end) {
     char inner[96], program[96];
     struct spex_recording *trace;
     struct spex_error error;
-    (void)state;
     journal.count = streams[0].count = streams[1].count = 0;
     made_journal(&journal);
     records_make();
@@ -146,11 +141,10 @@ static void what_the_journal_does_not_tell(void **state) {
     spex_recording_close(trace);
 }
 
-static void what_is_no_trace_is_refused(void **state) {
+TEST_WITH(what_is_no_trace_is_refused, folder_begin, folder_end) {
     struct spex_recording *trace;
     struct spex_error error;
     char path[128];
-    (void)state;
     assert_int_equal(spex_recording_open(folder, &trace, &error), -ENOENT);
     assert_non_null(strstr(error.text, "has neither metadata nor folders that have"));
     snprintf(path, sizeof(path), "%s/nothing", folder);
@@ -176,11 +170,10 @@ static void what_is_no_trace_is_refused(void **state) {
 }
 
 /* The others are read. One that is gone was removed meanwhile. */
-static void files_that_cannot_be_read_are_left_out(void **state) {
+TEST_WITH(files_that_cannot_be_read_are_left_out, folder_begin, folder_end) {
     struct spex_recording *trace;
     struct spex_error error;
     char path[80];
-    (void)state;
     trace_make();
     snprintf(path, sizeof(path), "%s/cpu_2_0", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
@@ -195,17 +188,4 @@ static void files_that_cannot_be_read_are_left_out(void **state) {
     assert_non_null(strstr(trace->problems.kept[1].text, "cpu_3_0: Too many levels"));
     assert_true(trace->bytes > 0);
     spex_recording_close(trace);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        FOLDER_TEST(all_records_come_in_the_order_of_time),
-        FOLDER_TEST(records_between_two_moments),
-        FOLDER_TEST(records_of_chosen_probes),
-        FOLDER_TEST(probes_and_kernels_have_their_names),
-        FOLDER_TEST(what_the_journal_does_not_tell),
-        FOLDER_TEST(what_is_no_trace_is_refused),
-        FOLDER_TEST(files_that_cannot_be_read_are_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

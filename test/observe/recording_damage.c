@@ -28,8 +28,7 @@ static void expect_packet_left_out(const char *why) {
     records_make();
 }
 
-static void damaged_packets_are_told_and_left_out(void **state) {
-    (void)state;
+TEST_WITH(damaged_packets_are_told_and_left_out, folder_begin, folder_end) {
     trace_make();
     HEAD_SET(magic, __builtin_bswap32(SPEX_TRACE_MAGIC));
     expect_packet_left_out("at byte 0 of 282: it was written on a machine of another byte order; "
@@ -57,8 +56,7 @@ static void damaged_packets_are_told_and_left_out(void **state) {
 }
 
 /* The next packet is found wherever it begins, in many blocks. */
-static void packets_behind_garbage_are_found(void **state) {
-    (void)state;
+TEST_WITH(packets_behind_garbage_are_found, folder_begin, folder_end) {
     for (size_t garbage = (1 << 16) - 25; garbage < (1 << 16) + 4; garbage++) {
         trace_make();
         static const unsigned char zeros[(1 << 16) + 4];
@@ -76,10 +74,9 @@ static void packets_behind_garbage_are_found(void **state) {
 }
 
 /* A file that has 8 TB of nothing, before a packet and behind the last one. */
-static void holes_are_not_searched(void **state) {
+TEST_WITH(holes_are_not_searched, folder_begin, folder_end) {
     const off_t far = (off_t)1 << 43;
     char path[128];
-    (void)state;
     trace_make();
     snprintf(path, sizeof(path), "%s/cpu_0_0", folder);
     int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -94,8 +91,7 @@ static void holes_are_not_searched(void **state) {
     spex_recording_close(trace);
 }
 
-static void missing_packets_are_told(void **state) {
-    (void)state;
+TEST_WITH(missing_packets_are_told, folder_begin, folder_end) {
     trace_make();
     HEAD_SET(number, 0);
     streams_write();
@@ -107,8 +103,7 @@ static void missing_packets_are_told(void **state) {
     spex_recording_close(trace);
 }
 
-static void a_packet_may_be_cut_off(void **state) {
-    (void)state;
+TEST_WITH(a_packet_may_be_cut_off, folder_begin, folder_end) {
     journal.count = streams[0].count = streams[1].count = 0;
     made_journal(&journal);
     records_make();
@@ -133,11 +128,10 @@ static void expect_event_damaged(const struct made *stream, unsigned count, cons
     spex_recording_close(trace);
 }
 
-static void damaged_events_are_told(void **state) {
+TEST_WITH(damaged_events_are_told, folder_begin, folder_end) {
     static const uint32_t value = 5;
     static const char few[9];
     static struct made stream;
-    (void)state;
     journal.count = 0;
     made_journal(&journal);
     made_folder(folder, &journal);
@@ -205,7 +199,7 @@ static void expect_malformed(uint16_t kind, const void *entry, size_t bytes) {
     expect_journal_ends("the frame is malformed; what follows is not read");
 }
 
-static void damaged_journals_are_read_up_to_the_damage(void **state) {
+TEST_WITH(damaged_journals_are_read_up_to_the_damage, folder_begin, folder_end) {
     struct spex_journal_header head = {.magic = SPEX_JOURNAL_MAGIC,
                                        .version = SPEX_JOURNAL_VERSION,
                                        .kind = SPEX_JOURNAL_LOST,
@@ -223,7 +217,6 @@ static void damaged_journals_are_read_up_to_the_damage(void **state) {
         {.class = MADE_LAT, .probe_id = 2, .values = 1, .probe_type = SPEX_LAT, .id = 20},
         {.class = MADE_LAT, .probe_id = 1, .values = 2, .probe_type = SPEX_LAT, .id = 20},
         {.class = MADE_LAT, .probe_id = 1, .values = 1, .probe_type = SPEX_TPT, .id = 20}};
-    (void)state;
     journal.count = 0;
     made_journal(&journal);
     expect_journal_ends(NULL);
@@ -256,9 +249,8 @@ static void damaged_journals_are_read_up_to_the_damage(void **state) {
 }
 
 /* Times that no clock of a trace reaches end at a bound. */
-static void durations_have_a_bound(void **state) {
+TEST_WITH(durations_have_a_bound, folder_begin, folder_end) {
     const uint64_t most = UINT64_C(9000000000000000000);
-    (void)state;
     trace_make();
     struct spex_recording *trace = trace_open();
     trace->ticks_per_second = 1e9;
@@ -271,11 +263,10 @@ static void durations_have_a_bound(void **state) {
 }
 
 /* The first frame tells the layout of all. That before has all values unsigned. */
-static void a_trace_of_another_layout_is_refused(void **state) {
+TEST_WITH(a_trace_of_another_layout_is_refused, folder_begin, folder_end) {
     struct spex_recording *trace;
     struct spex_error error;
     char expected[64];
-    (void)state;
     for (int more = -2; more <= 1; more++) {
         trace_make();
         journal.count = 0;
@@ -301,8 +292,7 @@ static void a_trace_of_another_layout_is_refused(void **state) {
 }
 
 /* A frame that a crash has cut, at each byte. */
-static void torn_journals_are_read(void **state) {
-    (void)state;
+TEST_WITH(torn_journals_are_read, folder_begin, folder_end) {
     journal.count = 0;
     made_journal(&journal);
     size_t whole = journal.count;
@@ -316,20 +306,4 @@ static void torn_journals_are_read(void **state) {
         assert_int_equal(trace->problems.count, torn);
         spex_recording_close(trace);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        FOLDER_TEST(damaged_packets_are_told_and_left_out),
-        FOLDER_TEST(packets_behind_garbage_are_found),
-        FOLDER_TEST(holes_are_not_searched),
-        FOLDER_TEST(missing_packets_are_told),
-        FOLDER_TEST(a_packet_may_be_cut_off),
-        FOLDER_TEST(damaged_events_are_told),
-        FOLDER_TEST(damaged_journals_are_read_up_to_the_damage),
-        FOLDER_TEST(durations_have_a_bound),
-        FOLDER_TEST(a_trace_of_another_layout_is_refused),
-        FOLDER_TEST(torn_journals_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,6 @@
 /* Profiles of a moment of a trace, of random profiles around it and random sums of records beside
  * it: every figure against a plain calculation. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "profile/held.h"
@@ -245,9 +243,8 @@ static void expect_beyond(const struct around *a, const struct spex_profile *pro
     }
 }
 
-static void moments_are_as_calculated(void **state) {
+TEST(moments_are_as_calculated) {
     static struct around a;
-    (void)state;
     for (unsigned c = 0; c < CASES; c++) {
         struct spex_profile profile;
         double *variances;
@@ -265,10 +262,9 @@ static void moments_are_as_calculated(void **state) {
 }
 
 /* A record belongs to the piece that its time is in, and to none outside. */
-static void records_are_added_to_their_piece(void **state) {
+TEST(records_are_added_to_their_piece) {
     static struct around a;
     static struct spex_edge_sums before[CLASSES], after[CLASSES];
-    (void)state;
     for (unsigned c = 0; c < CASES / 100; c++) {
         make_around(&a);
         memcpy(before, a.before, sizeof(before));
@@ -288,12 +284,4 @@ static void records_are_added_to_their_piece(void **state) {
         assert_memory_equal(a.before, before, sizeof(before));
         assert_memory_equal(a.after, after, sizeof(after));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(moments_are_as_calculated),
-        cmocka_unit_test(records_are_added_to_their_piece),
-    };
-    return cmocka_run_group_tests_name("recording_edge", tests, NULL, NULL);
 }

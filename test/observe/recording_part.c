@@ -127,10 +127,9 @@ static void expect(double value, double is) {
 }
 
 /* From 300 to 1000 ms: 5 executions, which the records stand for. */
-static void records_that_stand_for_all_are_the_count(void **state) {
+TEST_WITH(records_that_stand_for_all_are_the_count, folder_begin, folder_end) {
     struct opened opened;
     uint64_t from, to;
-    (void)state;
     trace_make(0, 1, 4, 7);
     part_open(&opened, 300, 1000, "*");
     const struct spex_profile_process *process = &opened.profile->process;
@@ -188,9 +187,8 @@ static void records_that_stand_for_all_are_the_count(void **state) {
 }
 
 /* From 700 to 1500 ms of a second with 12 executions, of which 3 have records: 2 before 700 ms. */
-static void records_that_chance_has_chosen_divide_the_count(void **state) {
+TEST_WITH(records_that_chance_has_chosen_divide_the_count, folder_begin, folder_end) {
     struct opened opened;
-    (void)state;
     trace_make(0, 1, 4, 16);
     part_open(&opened, 700, 1500, "*");
     const struct spex_profile_row *lat = row_of(&opened, 1, SPEX_LAT);
@@ -211,9 +209,8 @@ static void records_that_chance_has_chosen_divide_the_count(void **state) {
 }
 
 /* Executions without a record may have been at any time between two profiles. */
-static void without_records_nothing_tells_when(void **state) {
+TEST_WITH(without_records_nothing_tells_when, folder_begin, folder_end) {
     struct opened opened;
-    (void)state;
     trace_make(0, 9, 4, 16);
     part_open(&opened, 700, 1300, "*");
     const struct spex_profile_row *row = row_of(&opened, 9, SPEX_LAT);
@@ -225,9 +222,8 @@ static void without_records_nothing_tells_when(void **state) {
     part_close(&opened);
 }
 
-static void beyond_the_last_profile_records_are_the_count(void **state) {
+TEST_WITH(beyond_the_last_profile_records_are_the_count, folder_begin, folder_end) {
     struct opened opened;
-    (void)state;
     trace_make(0, 1, 4, 16);
     part_open(&opened, 1600, 2100, "*");
     const struct spex_profile_row *lat = row_of(&opened, 1, SPEX_LAT);
@@ -243,7 +239,7 @@ static void beyond_the_last_profile_records_are_the_count(void **state) {
 
 /* As on a disk that has become full: the process has handed over 100 records, of which the recorder
  * has written 3 and no longer taken 60. */
-static void what_the_recorder_has_lost_is_not_consumed(void **state) {
+TEST_WITH(what_the_recorder_has_lost_is_not_consumed, folder_begin, folder_end) {
     const struct spex_profile_process process = {.process_id = 42,
                                                  .seconds = 2,
                                                  .produced = 109,
@@ -255,7 +251,6 @@ static void what_the_recorder_has_lost_is_not_consumed(void **state) {
     const struct spex_profile_probe probe = {
         .probe_type = SPEX_LAT, .probe_id = 1, .count = 113, .period = 1, .period_last = 1};
     struct opened opened;
-    (void)state;
     journal.count = 0;
     made_journal(&journal);
     made_first_anchor(&journal, 50, true);
@@ -274,10 +269,9 @@ static void what_the_recorder_has_lost_is_not_consumed(void **state) {
 
 /* An error has ended the recording, and there was no room for a profile: what was lost since the last
  * one may be of any probe. */
-static void what_is_lost_at_the_end_may_be_of_any_probe(void **state) {
+TEST_WITH(what_is_lost_at_the_end_may_be_of_any_probe, folder_begin, folder_end) {
     static const char why[] = SPEX_JOURNAL_ENDED "full";
     struct opened opened;
-    (void)state;
     for (unsigned ms = 1400; ms <= 1600; ms += 200) {
         trace_make(0, 1, 4, 16);
         made_timed(&journal, SPEX_JOURNAL_MARK, MADE_AT(ms), why, strlen(why));
@@ -294,9 +288,8 @@ static void what_is_lost_at_the_end_may_be_of_any_probe(void **state) {
 }
 
 /* As of a program that had run for 100 s when it was first recorded. */
-static void before_the_first_profile_records_are_the_count(void **state) {
+TEST_WITH(before_the_first_profile_records_are_the_count, folder_begin, folder_end) {
     struct opened opened;
-    (void)state;
     trace_make(100, 1, 50, 60);
     part_open(&opened, 300, 500, "*");
     const struct spex_profile_row *lat = row_of(&opened, 1, SPEX_LAT);
@@ -311,9 +304,8 @@ static void before_the_first_profile_records_are_the_count(void **state) {
     part_close(&opened);
 }
 
-static void without_profiles_the_records_tell_all(void **state) {
+TEST_WITH(without_profiles_the_records_tell_all, folder_begin, folder_end) {
     struct opened opened;
-    (void)state;
     trace_make(0, 1, 0, 0);
     part_open(&opened, 50, 3000, "*");
     const struct spex_profile_process *process = &opened.profile->process;
@@ -337,9 +329,8 @@ static void without_profiles_the_records_tell_all(void **state) {
     part_close(&opened);
 }
 
-static void rows_of_other_probes_are_left_out(void **state) {
+TEST_WITH(rows_of_other_probes_are_left_out, folder_begin, folder_end) {
     struct opened opened;
-    (void)state;
     trace_make(0, 1, 4, 7);
     part_open(&opened, 50, 2150, "*:kernel");
     assert_int_equal(opened.profile->row_count, 1);
@@ -348,11 +339,10 @@ static void rows_of_other_probes_are_left_out(void **state) {
 }
 
 /* A frame within a profile that is not whole. */
-static void a_damaged_profile_is_an_error(void **state) {
+TEST_WITH(a_damaged_profile_is_an_error, folder_begin, folder_end) {
     struct spex_recording *trace;
     struct spex_part *part;
     struct spex_error error;
-    (void)state;
     journal.count = 0;
     made_journal(&journal);
     made_anchor(&journal, 50);
@@ -395,8 +385,7 @@ static int part_read(void *user) {
     return err;
 }
 
-static void without_memory_there_is_an_error(void **state) {
-    (void)state;
+TEST_WITH(without_memory_there_is_an_error, folder_begin, folder_end) {
     trace_make(0, 1, 4, 7);
     assert_true(without_each_allocation(part_read, NULL) > 50);
 }
@@ -417,27 +406,8 @@ static void count_from_the_first_profile(bool whole, double earlier, double coun
     part_close(&opened);
 }
 
-static void executions_before_the_trace_was_opened_are_counted(void **state) {
-    (void)state;
+TEST_WITH(executions_before_the_trace_was_opened_are_counted, folder_begin, folder_end) {
     count_from_the_first_profile(false, 0, 7);
     count_from_the_first_profile(true, 5, 7);
     count_from_the_first_profile(false, 5, 5);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        FOLDER_TEST(executions_before_the_trace_was_opened_are_counted),
-        FOLDER_TEST(records_that_stand_for_all_are_the_count),
-        FOLDER_TEST(records_that_chance_has_chosen_divide_the_count),
-        FOLDER_TEST(without_records_nothing_tells_when),
-        FOLDER_TEST(beyond_the_last_profile_records_are_the_count),
-        FOLDER_TEST(what_the_recorder_has_lost_is_not_consumed),
-        FOLDER_TEST(what_is_lost_at_the_end_may_be_of_any_probe),
-        FOLDER_TEST(before_the_first_profile_records_are_the_count),
-        FOLDER_TEST(without_profiles_the_records_tell_all),
-        FOLDER_TEST(rows_of_other_probes_are_left_out),
-        FOLDER_TEST(a_damaged_profile_is_an_error),
-        FOLDER_TEST(without_memory_there_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,7 @@
  * when they are old enough, late records a second later, at once when too many wait; and what it
  * tells where it cannot go on. */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <spex/ticks.h>
 
@@ -122,9 +118,8 @@ static size_t records_in(struct spex_recording *recording) {
 }
 
 /* Packets each second, with the clocks; a better rate of the ticks after 1, 2, 4 … seconds. */
-static void each_second_all_is_stored(void **state) {
+TEST_WITH(each_second_all_is_stored, folder_begin, folder_end) {
     uint64_t begin_ns = monotonic_ns;
-    (void)state;
     struct spex_trace *trace = trace_open("program", 0);
     assert_int_equal(spex_trace_totals(trace).records, 0);
     record_add(trace, 3, BEGIN);
@@ -158,9 +153,8 @@ static void each_second_all_is_stored(void **state) {
 }
 
 /* All streams, the late ones' too. */
-static void files_are_left_in_time(void **state) {
+TEST_WITH(files_are_left_in_time, folder_begin, folder_end) {
     uint64_t begin_ns = monotonic_ns;
-    (void)state;
     struct spex_trace *trace = trace_open("program", 2.5);
     spex_trace_pass(trace, BEGIN);
     for (unsigned second = 1; second <= 7; second++) {
@@ -191,8 +185,7 @@ static void files_are_left_in_time(void **state) {
 }
 
 /* A late record waits until the watermark has passed it by a second. */
-static void late_records_wait_for_a_second(void **state) {
-    (void)state;
+TEST_WITH(late_records_wait_for_a_second, folder_begin, folder_end) {
     struct spex_trace *trace = trace_open("program", 0);
     record_add(trace, 1, BEGIN + 100);
     monotonic_ns += SECOND_NS;
@@ -249,8 +242,7 @@ static void many_add(struct spex_trace *trace, size_t count) {
 }
 
 /* 2^18 records wait for a pass, of all CPUs together, and no more. */
-static void only_so_many_wait(void **state) {
-    (void)state;
+TEST_WITH(only_so_many_wait, folder_begin, folder_end) {
     struct spex_trace *trace = trace_open("program", 0);
     record_add(trace, 3, BEGIN);
     many_add(trace, WAITING_MOST - 1);
@@ -274,7 +266,7 @@ static void only_so_many_wait(void **state) {
 }
 
 /* The process tells of losses after its records do. */
-static void records_tell_of_known_losses(void **state) {
+TEST_WITH(records_tell_of_known_losses, folder_begin, folder_end) {
     struct spex_record record = {.timestamp = BEGIN,
                                  .probe_type = SPEX_LAT,
                                  .probe_id = 1,
@@ -284,7 +276,6 @@ static void records_tell_of_known_losses(void **state) {
                                  .field_count = 1};
     static const uint32_t told[] = {0, 60, 100, 40};
     static const uint64_t known[] = {0, 60, 200, 200};
-    (void)state;
     struct spex_trace *trace = trace_open("program", 0);
     for (size_t r = 0; r < COUNT_OF(told); r++) {
         spex_trace_lost(trace, known[r]);
@@ -309,8 +300,7 @@ static void records_tell_of_known_losses(void **state) {
 }
 
 /* Where a file cannot be made, those of other streams stay, and tell what is not there. */
-static void an_error_ends_the_recording(void **state) {
-    (void)state;
+TEST_WITH(an_error_ends_the_recording, folder_begin, folder_end) {
     struct spex_trace *trace = trace_open("program", 0);
     assert_int_equal(mkdir(path_in(trace, "cpu_1_0"), 0700), 0);
     record_add(trace, 0, BEGIN);
@@ -354,7 +344,7 @@ static void an_error_ends_the_recording(void **state) {
     spex_recording_close(recording);
 }
 
-static void folders_have_the_programs_name(void **state) {
+TEST_WITH(folders_have_the_programs_name, folder_begin, folder_end) {
     static const struct {
         const char *program, *name;
     } cases[] = {{"program", "program-12"},
@@ -369,7 +359,6 @@ static void folders_have_the_programs_name(void **state) {
                  {"", "-12"},
                  {"1234567890123456789012345678901234567890123456789012345678901234",
                   "123456789012345678901234567890123456789012345678901234567890123-12"}};
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_trace *trace = trace_open(cases[c].program, 0);
         const char *directory = spex_trace_directory(trace);
@@ -379,10 +368,9 @@ static void folders_have_the_programs_name(void **state) {
     }
 }
 
-static void without_a_folder_there_is_no_trace(void **state) {
+TEST_WITH(without_a_folder_there_is_no_trace, folder_begin, folder_end) {
     struct spex_trace *trace = (struct spex_trace *)&disk;
     struct spex_error error;
-    (void)state;
     const struct spex_trace_options options = {
         .directory = "/nonexistent/folder", .program = "program", .disk = &disk};
     assert_int_equal(spex_trace_open(&options, &trace, &error), -ENOENT);
@@ -429,22 +417,6 @@ static int write_all(void *user) {
     return err;
 }
 
-static void without_memory_the_recording_ends(void **state) {
-    (void)state;
+TEST_WITH(without_memory_the_recording_ends, folder_begin, folder_end) {
     assert_true(without_each_allocation(write_all, NULL) > 30);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        FOLDER_TEST(each_second_all_is_stored),
-        FOLDER_TEST(files_are_left_in_time),
-        FOLDER_TEST(late_records_wait_for_a_second),
-        FOLDER_TEST(only_so_many_wait),
-        FOLDER_TEST(records_tell_of_known_losses),
-        FOLDER_TEST(an_error_ends_the_recording),
-        FOLDER_TEST(folders_have_the_programs_name),
-        FOLDER_TEST(without_a_folder_there_is_no_trace),
-        FOLDER_TEST(without_memory_the_recording_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,10 +2,6 @@
 /* Traces that the library's writer has written, read back by the library's reader: each record of
  * one or several processes with all that is in it, whatever its layout, in the order of time, and
  * what the journal tells besides. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <spex/ticks.h>
 
 #include "base/clock.h"
@@ -210,8 +206,7 @@ static void expect_between(struct spex_recording *trace, uint64_t from, uint64_t
     assert_int_equal(trace->problems.count, 0);
 }
 
-static void all_is_read_as_it_was_written(void **state) {
-    (void)state;
+TEST_WITH(all_is_read_as_it_was_written, folder_begin, folder_end) {
     write_begin(1, 0, 0);
     for (unsigned p = 0; p < PASSES; p++)
         pass_write(1, p % 7 ? 5 : BATCH);
@@ -227,8 +222,7 @@ static void all_is_read_as_it_was_written(void **state) {
 }
 
 /* Times of more than 32 bits between two events of a stream. */
-static void long_pauses_are_read(void **state) {
-    (void)state;
+TEST_WITH(long_pauses_are_read, folder_begin, folder_end) {
     write_begin(1, 0, 0);
     for (unsigned p = 0; p < PASSES; p++) {
         pass_write(1, 3);
@@ -241,8 +235,7 @@ static void long_pauses_are_read(void **state) {
 }
 
 /* Files of one write each, and any limits of time, over again in one reader. */
-static void processes_are_merged(void **state) {
-    (void)state;
+TEST_WITH(processes_are_merged, folder_begin, folder_end) {
     write_begin(PROCESSES, 16384, 0);
     for (unsigned p = 0; p < PASSES; p++)
         pass_write(PROCESSES, 60);
@@ -282,8 +275,7 @@ static void expect_wanted(struct spex_recording *trace, const char *wanted, bool
     assert_int_equal(spex_recording_next(trace, &event, &error), 0);
 }
 
-static void what_is_not_wanted_is_left_out(void **state) {
-    (void)state;
+TEST_WITH(what_is_not_wanted_is_left_out, folder_begin, folder_end) {
     write_begin(PROCESSES, 0, 0);
     for (unsigned p = 0; p < PASSES; p++)
         pass_write(PROCESSES, 20);
@@ -296,8 +288,7 @@ static void what_is_not_wanted_is_left_out(void **state) {
 }
 
 /* Records that come after the watermark has passed them have no CPU, and are in order. */
-static void late_records_are_read_in_order(void **state) {
-    (void)state;
+TEST_WITH(late_records_are_read_in_order, folder_begin, folder_end) {
     write_begin(1, 0, 0);
     uint64_t from = written.now;
     written.now += 1000000;
@@ -318,8 +309,7 @@ static void late_records_are_read_in_order(void **state) {
 }
 
 /* In a room that is bounded, all records are there from the time on of which the reader says so. */
-static void what_is_left_is_whole(void **state) {
-    (void)state;
+TEST_WITH(what_is_left_is_whole, folder_begin, folder_end) {
     write_begin(1, 0, KEEP);
     for (unsigned p = 0; p < 3 * PASSES; p++)
         pass_write(1, BATCH);
@@ -348,7 +338,7 @@ static void expect_profile(const struct spex_recording_process *process, size_t 
 }
 
 /* Sites, contexts, marks, profiles and the clock. */
-static void the_journal_is_read_as_it_was_written(void **state) {
+TEST_WITH(the_journal_is_read_as_it_was_written, folder_begin, folder_end) {
     static const struct spex_stream_site sites[] = {
         {.probe_id = 4, .probe_type = SPEX_CNT, .name = "other", .provider = "app", .line = 77},
         {.probe_id = 5,
@@ -360,7 +350,6 @@ static void the_journal_is_read_as_it_was_written(void **state) {
     static const struct spex_stream_context contexts[] = {
         {2, 1, 5}, {3, 2, 5}, {7, 3, 5}, {SPEX_CONTEXTS_MAX, 7, 5}};
     struct spex_context_node node;
-    (void)state;
     write_begin(1, 0, 0);
     spex_trace_sites(written.traces[0], sites, COUNT_OF(sites));
     spex_trace_contexts(written.traces[0], contexts, COUNT_OF(contexts));
@@ -405,8 +394,7 @@ static void the_journal_is_read_as_it_was_written(void **state) {
 }
 
 /* By the anchors of the journal, or by the metadata: within 1 % as another reading of the clocks. */
-static void times_are_those_of_the_wall_clock(void **state) {
-    (void)state;
+TEST_WITH(times_are_those_of_the_wall_clock, folder_begin, folder_end) {
     struct spex_instant begin = spex_instant_now();
     write_begin(1, 0, 0);
     pass_write(1, 50);
@@ -440,10 +428,9 @@ static void uuid_read(unsigned process, uint8_t uuid[SPEX_TRACE_UUID_BYTES]) {
 }
 
 /* Random ones of version 4, as RFC 4122 has them. */
-static void traces_have_uuids_of_their_own(void **state) {
+TEST_WITH(traces_have_uuids_of_their_own, folder_begin, folder_end) {
     enum { TRACES = 30, DIFFERENT = 3 };
     static uint8_t uuids[TRACES][SPEX_TRACE_UUID_BYTES];
-    (void)state;
     for (unsigned t = 0; t < TRACES; t++) {
         write_begin(1, 0, 0);
         uuid_read(0, uuids[t]);
@@ -460,19 +447,4 @@ static void traces_have_uuids_of_their_own(void **state) {
         }
         assert_true(different >= DIFFERENT);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        FOLDER_TEST(all_is_read_as_it_was_written),
-        FOLDER_TEST(long_pauses_are_read),
-        FOLDER_TEST(processes_are_merged),
-        FOLDER_TEST(what_is_not_wanted_is_left_out),
-        FOLDER_TEST(late_records_are_read_in_order),
-        FOLDER_TEST(what_is_left_is_whole),
-        FOLDER_TEST(the_journal_is_read_as_it_was_written),
-        FOLDER_TEST(traces_have_uuids_of_their_own),
-        FOLDER_TEST(times_are_those_of_the_wall_clock),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,10 +3,7 @@
  * once, and a file with anything in it harms nobody. */
 #include "observe/remains/remains.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "ring/record_layout.h"
@@ -97,9 +94,8 @@ static void check_taken(uint64_t first, size_t count) {
     taken.count = 0;
 }
 
-static void what_has_not_come_is_there(void **state) {
+TEST(what_has_not_come_is_there) {
     struct dead dead;
-    (void)state;
     dead_make(&dead, SPEX_COMMIT_RSEQ);
     struct spex_remains *remains = dead_open(&dead, 0);
     for (uint64_t n = 0; n < 50; n++)
@@ -112,9 +108,8 @@ static void what_has_not_come_is_there(void **state) {
 }
 
 /* 150 - 64 were overwritten. */
-static void what_was_overwritten_is_lost(void **state) {
+TEST(what_was_overwritten_is_lost) {
     struct dead dead;
-    (void)state;
     dead_make(&dead, SPEX_COMMIT_RSEQ);
     struct spex_remains *remains = dead_open(&dead, 0);
     for (uint64_t n = 0; n < 150; n++)
@@ -124,9 +119,8 @@ static void what_was_overwritten_is_lost(void **state) {
     dead_end(&dead, remains);
 }
 
-static void unknown_sites_are_lost(void **state) {
+TEST(unknown_sites_are_lost) {
     struct dead dead;
-    (void)state;
     dead_make(&dead, SPEX_COMMIT_RSEQ);
     struct spex_remains *remains = dead_open(&dead, 0);
     push(&dead.rings, SITE, 0);
@@ -136,9 +130,8 @@ static void unknown_sites_are_lost(void **state) {
     dead_end(&dead, remains);
 }
 
-static void records_with_atomic_commits_are_there(void **state) {
+TEST(records_with_atomic_commits_are_there) {
     struct dead dead;
-    (void)state;
     dead_make(&dead, SPEX_COMMIT_ATOMIC);
     struct spex_remains *remains = dead_open(&dead, 0);
     for (uint64_t n = 0; n < 10; n++) {
@@ -151,10 +144,9 @@ static void records_with_atomic_commits_are_there(void **state) {
     dead_end(&dead, remains);
 }
 
-static void other_rings_are_refused(void **state) {
+TEST(other_rings_are_refused) {
     struct dead dead;
     const struct spex_stream_header header = {0};
-    (void)state;
     dead_make(&dead, SPEX_COMMIT_RSEQ);
     const struct spex_stream_rings good = {dead.rings.bytes, RECORDS, CPUS, SPEX_COMMIT_RSEQ,
                                            SPEX_PROBE_TYPES};
@@ -173,9 +165,8 @@ static void other_rings_are_refused(void **state) {
 }
 
 /* The words that say where a ring's records are, and some of the records, are at random. */
-static void garbage_harms_nobody(void **state) {
+TEST(garbage_harms_nobody) {
     uint64_t random = 1;
-    (void)state;
     for (int f = 0; f < GARBAGE_FILES; f++) {
         struct dead dead;
         dead_make(&dead, f & 1 ? SPEX_COMMIT_ATOMIC : SPEX_COMMIT_RSEQ);
@@ -187,16 +178,4 @@ static void garbage_harms_nobody(void **state) {
         taken.count = 0;
         dead_end(&dead, remains);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_has_not_come_is_there),
-        cmocka_unit_test(what_was_overwritten_is_lost),
-        cmocka_unit_test(unknown_sites_are_lost),
-        cmocka_unit_test(records_with_atomic_commits_are_there),
-        cmocka_unit_test(other_rings_are_refused),
-        cmocka_unit_test(garbage_harms_nobody),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

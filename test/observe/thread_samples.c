@@ -148,13 +148,12 @@ static void expect_use(const struct spex_thread_use *use, const struct made *fro
 }
 
 /* Any two samples of three threads, at times with gaps of any length. */
-static void figures_are_those_of_the_files(void **state) {
+TEST_WITH(figures_are_those_of_the_files, begin, end) {
     enum { THREADS = 3, TIMES = 9 };
     static const unsigned threads[THREADS] = {4321, 4399, 99999};
     static const double times[TIMES] = {0.5, 1, 1.25, 2, 4, 8, 8.5, 16, 20};
     static struct made made[TIMES][THREADS];
     uint64_t random = 1;
-    (void)state;
     for (int t = 0; t < THREADS; t++)
         thread_add(threads[t]);
     for (int at = 0; at < TIMES; at++) {
@@ -204,9 +203,8 @@ static unsigned within(double second, unsigned first, unsigned last) {
 }
 
 /* However many samples have been taken, the last 64 are there. */
-static void the_last_samples_stay(void **state) {
+TEST_WITH(the_last_samples_stay, begin, end) {
     static const unsigned counts[] = {2, 3, 63, 64, 65, 66, 128, 129, 200};
-    (void)state;
     thread_add(7);
     for (size_t c = 0, taken = 0; c < COUNT_OF(counts); taken = counts[c++]) {
         unsigned last = counts[c], first = last > SPEX_SAMPLES ? last - SPEX_SAMPLES + 1 : 1;
@@ -223,8 +221,7 @@ static void the_last_samples_stay(void **state) {
 }
 
 /* One that has gone is forgotten, the others keep their samples; its number begins anew. */
-static void threads_come_and_go(void **state) {
-    (void)state;
+TEST_WITH(threads_come_and_go, begin, end) {
     for (unsigned thread = 1; thread <= 4; thread++) {
         thread_add(thread);
         thread_stat(thread, &(struct made){.minor = 0});
@@ -259,8 +256,7 @@ static unsigned sampled(unsigned last) {
     return count;
 }
 
-static void as_many_threads_as_there_is_room_for(void **state) {
-    (void)state;
+TEST_WITH(as_many_threads_as_there_is_room_for, begin, end) {
     for (unsigned thread = 1; thread <= SPEX_SAMPLED_THREADS; thread++)
         thread_add(thread);
     spex_thread_samples_take(samples, 1);
@@ -304,8 +300,7 @@ static void expect_told_without(const char *file, enum spex_used what, const cha
     assert_null(spex_thread_samples_missing(samples));
 }
 
-static void what_cannot_be_read_is_told_once(void **state) {
-    (void)state;
+TEST_WITH(what_cannot_be_read_is_told_once, begin, end) {
     thread_add(9);
     thread_write(9, &steady);
     expect_told_without("statm", SPEX_USED_MEMORY, "the process's memory cannot be told (statm)");
@@ -319,8 +314,7 @@ static void what_cannot_be_read_is_told_once(void **state) {
 
 /* Files without what is looked for: a kernel without accounting, an ended thread, a name that the
  * line does not end. */
-static void files_may_have_less(void **state) {
-    (void)state;
+TEST_WITH(files_may_have_less, begin, end) {
     thread_add(9);
     thread_text(9, "stat", "9 (name");
     thread_text(9, "schedstat", "");
@@ -336,8 +330,7 @@ static void files_may_have_less(void **state) {
 }
 
 /* The folder may go, and nothing stays open. */
-static void a_process_ends(void **state) {
-    (void)state;
+TEST_WITH(a_process_ends, begin, end) {
     size_t open = open_descriptors();
     thread_add(9);
     thread_write(9, &steady);
@@ -357,14 +350,5 @@ static void a_process_ends(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(figures_are_those_of_the_files, begin, end),
-        cmocka_unit_test_setup_teardown(the_last_samples_stay, begin, end),
-        cmocka_unit_test_setup_teardown(threads_come_and_go, begin, end),
-        cmocka_unit_test_setup_teardown(as_many_threads_as_there_is_room_for, begin, end),
-        cmocka_unit_test_setup_teardown(what_cannot_be_read_is_told_once, begin, end),
-        cmocka_unit_test_setup_teardown(files_may_have_less, begin, end),
-        cmocka_unit_test_setup_teardown(a_process_ends, begin, end),
-    };
-    return cmocka_run_group_tests_name("thread_samples", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

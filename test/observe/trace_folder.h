@@ -3,10 +3,6 @@
 #ifndef SPEX_TEST_TRACE_FOLDER_H
 #define SPEX_TEST_TRACE_FOLDER_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../check.h"
 
 static char folder[64];
@@ -23,7 +19,5 @@ static inline int folder_end(void **state) {
     snprintf(command, sizeof(command), "rm -r %s", folder);
     return system(command);
 }
-
-#define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, folder_begin, folder_end)
 
 #endif

@@ -3,10 +3,6 @@
 #ifndef SPEX_TEST_ASKING_H
 #define SPEX_TEST_ASKING_H
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../check.h"
 #include "policies/rate/rates.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What policies find in made-up programs, with fixed seeds. bench/policies has figures of many
  * more. */
-#include <stdlib.h>
-
 #include "../check.h"
 #include "policies/explore/builtin.h"
 #include "policies/explore/finals.h"
@@ -32,8 +30,7 @@ static unsigned good_seeds(const char *policy, size_t number, bool failures, uns
     return good;
 }
 
-static void the_default_finds_the_best(void **state) {
-    (void)state;
+TEST(the_default_finds_the_best) {
     /* sqlite, smooth, cliff, categorical, conditional, small */
     static const size_t numbers[] = {0, 1, 3, 5, 7, 10};
     for (size_t n = 0; n < COUNT_OF(numbers); n++) {
@@ -43,22 +40,19 @@ static void the_default_finds_the_best(void **state) {
     }
 }
 
-static void several_at_a_time_and_failures_do_not_hurt_much(void **state) {
-    (void)state;
+TEST(several_at_a_time_and_failures_do_not_hurt_much) {
     assert_true(good_seeds(SPEX_BUILTIN_DEFAULT, 1, false, 4) >= SEEDS - 2);
     assert_true(good_seeds(SPEX_BUILTIN_DEFAULT, 1, true, 1) >= SEEDS - 2);
 }
 
-static void others_find_it_often(void **state) {
-    (void)state;
+TEST(others_find_it_often) {
     assert_true(good_seeds("climb", 1, false, 1) >= SEEDS / 2);
     assert_true(good_seeds("tpe", 1, false, 1) >= SEEDS / 2);
     assert_true(good_seeds("halving", 4, false, 1) >= SEEDS / 2);
 }
 
 /* Of random ones it is luck: there are 4 of 1024. */
-static void random_does_not(void **state) {
-    (void)state;
+TEST(random_does_not) {
     assert_true(good_seeds("random", 1, false, 1) <= SEEDS / 2);
 }
 
@@ -115,9 +109,8 @@ static void explore_valley(struct valley *valley, const char *name, double noise
 static const char *const searching[] = {"gaussian", "climb", "tpe", "random"};
 
 /* Two trials find out; all others are for what was not tried. */
-static void what_is_exact_is_not_repeated(void **state) {
+TEST(what_is_exact_is_not_repeated) {
     static struct valley valley;
-    (void)state;
     for (size_t p = 0; p < COUNT_OF(searching); p++) {
         explore_valley(&valley, searching[p], 0, false);
         if (valley.trials != TRIALS || valley.configurations + 2 < TRIALS)
@@ -128,18 +121,16 @@ static void what_is_exact_is_not_repeated(void **state) {
 }
 
 /* Of what varies by a few per cent the best are repeated, none more often than it may be. */
-static void what_varies_is_repeated_and_all_trials_are_used(void **state) {
+TEST(what_varies_is_repeated_and_all_trials_are_used) {
     static struct valley valley;
-    (void)state;
     explore_valley(&valley, "gaussian", 0.1, false);
     assert_int_equal(valley.trials, TRIALS);
     assert_in_range(valley.configurations, TRIALS / 3, TRIALS - 5);
     assert_in_range(valley.most, 2, 4 + TRIALS / 8 + 1);
 }
 
-static void it_goes_on_while_nothing_succeeds(void **state) {
+TEST(it_goes_on_while_nothing_succeeds) {
     static struct valley valley;
-    (void)state;
     for (size_t p = 0; p < COUNT_OF(searching); p++) {
         explore_valley(&valley, searching[p], 0, true);
         if (valley.trials != TRIALS || valley.configurations != TRIALS)
@@ -180,9 +171,8 @@ static int trials_in_finals(const struct spex_policy_ops *policy, const struct s
 
 /* By the host's clock, long before the policy's own trials are over; not where there was no time for
  * enough trials, and not where there are to be none. */
-static void finals_come_when_it_is_time(void **state) {
+TEST(finals_come_when_it_is_time) {
     static struct valley valley;
-    (void)state;
     for (size_t p = 0; p < 3; p++) {
         const struct spex_policy_ops *policy = spex_builtin_policy(searching[p]);
         explore_valley(&valley, searching[p], 0.1, false);
@@ -197,10 +187,9 @@ static void finals_come_when_it_is_time(void **state) {
 }
 
 /* Where the winner is known before the time is over, the search goes on. */
-static void the_rest_of_the_time_is_used(void **state) {
+TEST(the_rest_of_the_time_is_used) {
     static struct valley valley;
     int after;
-    (void)state;
     for (size_t p = 0; p < 3; p++) {
         explore_valley(&valley, searching[p], 0.1, false);
         valley.space.rules.trials_max = 0;
@@ -214,10 +203,9 @@ static void the_rest_of_the_time_is_used(void **state) {
 
 /* Repeats are not next to each other, but for what a policy has nothing else to do than, and blocks of
  * finals. Of 16 runs one is of the reference, always the same; in finals blocks may lie between. */
-static void repeats_are_spread_and_a_reference_is_among_them(void **state) {
+TEST(repeats_are_spread_and_a_reference_is_among_them) {
     static struct valley valley;
     size_t levels[2];
-    (void)state;
     const struct spex_policy_ops *policy = spex_builtin_policy(SPEX_BUILTIN_DEFAULT);
     explore_valley(&valley, SPEX_BUILTIN_DEFAULT, 0.1, false);
     valley.space.rules.trials_max = 320;
@@ -248,20 +236,4 @@ static void repeats_are_spread_and_a_reference_is_among_them(void **state) {
         fail_msg("%u together, %u marked, %u without", together, marked, most);
     policy->fini(of);
     free(of);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finals_come_when_it_is_time),
-        cmocka_unit_test(the_rest_of_the_time_is_used),
-        cmocka_unit_test(repeats_are_spread_and_a_reference_is_among_them),
-        cmocka_unit_test(the_default_finds_the_best),
-        cmocka_unit_test(several_at_a_time_and_failures_do_not_hurt_much),
-        cmocka_unit_test(others_find_it_often),
-        cmocka_unit_test(random_does_not),
-        cmocka_unit_test(what_is_exact_is_not_repeated),
-        cmocka_unit_test(what_varies_is_repeated_and_all_trials_are_used),
-        cmocka_unit_test(it_goes_on_while_nothing_succeeds),
-    };
-    return cmocka_run_group_tests_name("best", tests, NULL, NULL);
 }

@@ -2,9 +2,6 @@
 /* What every exploration policy has to keep to, on all landscapes, with several runs at a time, and
  * with runs that fail: it ends, plans what is allowed, waits only while something is under way, and
  * makes the same plans again when it is told the same. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "../scarce_memory.h"
 #include "landscapes.h"
 #include "policies/explore/builtin.h"
@@ -157,8 +154,7 @@ static void conforms(const struct spex_policy_ops *policy, struct landscape *lan
     replay(policy, &landscape->space);
 }
 
-static void every_policy_conforms(void **state) {
-    (void)state;
+TEST(every_policy_conforms) {
     for (size_t p = 0; spex_builtin_policies[p]; p++)
         for (size_t l = 0; l < LANDSCAPES; l++)
             for (unsigned slots = 1; slots <= SLOTS; slots += SLOTS - 1)
@@ -167,8 +163,7 @@ static void every_policy_conforms(void **state) {
                              (enum failing)failing);
 }
 
-static void every_policy_goes_by_precision(void **state) {
-    (void)state;
+TEST(every_policy_goes_by_precision) {
     for (size_t p = 0; spex_builtin_policies[p]; p++)
         for (size_t l = 0; l < LANDSCAPES; l++) {
             landscapes[l].space.rules.precision = 0.05;
@@ -184,8 +179,7 @@ static bool settle_none(const struct spex_space *space, size_t *levels) {
     return false;
 }
 
-static void every_policy_takes_the_least_of_spaces(void **state) {
-    (void)state;
+TEST(every_policy_takes_the_least_of_spaces) {
     for (size_t p = 0; spex_builtin_policies[p]; p++) {
         const struct spex_policy_ops *policy = spex_builtin_policies[p];
         struct landscape one;
@@ -232,9 +226,8 @@ static int explores_again(void *user) {
 }
 
 /* It says so, or makes the plans that it makes with memory. */
-static void every_policy_says_that_memory_ends(void **state) {
+TEST(every_policy_says_that_memory_ends) {
     unsigned failed = 0;
-    (void)state;
     for (size_t p = 0; spex_builtin_policies[p]; p++)
         for (size_t l = 0; l < LANDSCAPES; l++) {
             struct exploring exploring = {.policy = spex_builtin_policies[p],
@@ -247,8 +240,7 @@ static void every_policy_says_that_memory_ends(void **state) {
 }
 
 /* The second run is one level from the first. */
-static void a_climb_begins_with_a_neighbour(void **state) {
-    (void)state;
+TEST(a_climb_begins_with_a_neighbour) {
     for (uint64_t seed = 1; seed <= 8; seed++) {
         struct landscape smooth;
         size_t distance = 0;
@@ -266,17 +258,10 @@ static void a_climb_begins_with_a_neighbour(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_policy_conforms),
-        cmocka_unit_test(every_policy_goes_by_precision),
-        cmocka_unit_test(every_policy_takes_the_least_of_spaces),
-        cmocka_unit_test(every_policy_says_that_memory_ends),
-        cmocka_unit_test(a_climb_begins_with_a_neighbour),
-    };
     for (size_t l = 0; l < LANDSCAPES; l++) {
         landscape_make(&landscapes[l], l);
         landscapes[l].space.parameters = landscapes[l].parameters;
         landscapes[l].space.rules.trials_max = 60;
     }
-    return cmocka_run_group_tests_name("conformance", tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

@@ -3,10 +3,6 @@
  * configuration and of how often it was run: each plan, which of them are short, which runs end
  * early, and when a policy waits. A course has no more runs than the policy foretells,
  * and does not depend on the unit of the figures. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../check.h"
 #include "policies/explore/builtin.h"
 
@@ -219,10 +215,9 @@ static void follow(struct course *course, const struct spex_policy_ops *policy) 
 }
 
 /* Of values of which some are below 0. A power of 2 rounds nothing. */
-static void courses_do_not_depend_on_units(void **unused) {
+TEST(courses_do_not_depend_on_units) {
     static const double units[] = {0x1p-30, 0x1p20};
     static struct course one, other;
-    (void)unused;
     for (size_t p = 0; spex_builtin_policies[p]; p++)
         for (size_t s = 0; s < COUNT_OF(scenes); s++) {
             course_make(&one, &scenes[s]);
@@ -236,9 +231,4 @@ static void courses_do_not_depend_on_units(void **unused) {
                 assert_string_equal(other.told, one.told);
             }
         }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(courses_do_not_depend_on_units)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

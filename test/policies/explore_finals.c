@@ -99,10 +99,9 @@ static bool is_right(const struct race *race, size_t winner) {
     return race->maximise ? best <= of * 1.02 + 1e-9 : of * 0.98 <= best + 1e-9;
 }
 
-static void what_is_known_is_true(void **state) {
+TEST(what_is_known_is_true) {
     static const double truths[][FINALISTS] = {
         {1, 1.01, 1.05, 1.2}, {1, 1, 1, 1}, {1.04, 1, 1.08, 1.02}, {1.2, 1.1, 1.03, 1}};
-    (void)state;
     for (unsigned k = 0; k < NOISES; k++)
         for (size_t t = 0; t < COUNT_OF(truths); t++) {
             struct race race = {.kind = (enum noise)k, .maximise = t % 2, .blocks = 120};
@@ -120,9 +119,8 @@ static void what_is_known_is_true(void **state) {
         }
 }
 
-static void the_obvious_ends_early(void **state) {
+TEST(the_obvious_ends_early) {
     const struct race race = {.truths = {1, 1.6, 1.5, 1.7}, .kind = EVEN, .blocks = 100};
-    (void)state;
     for (uint64_t seed = 1; seed <= RACES; seed++) {
         struct seen seen = run(&race, seed);
         assert_true(seen.known && seen.winner == 0);
@@ -132,19 +130,17 @@ static void the_obvious_ends_early(void **state) {
 }
 
 /* What a block has in common says nothing of its finalists. */
-static void drift_does_not_disturb(void **state) {
+TEST(drift_does_not_disturb) {
     struct race race = {.truths = {1, 1.3, 1.3, 1.3}, .kind = EVEN, .drifts = true, .blocks = 20};
     unsigned known = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= RACES; seed++)
         known += run(&race, seed).known;
     assert_true(known >= 0.95 * RACES);
 }
 
-static void what_cannot_be_told_is_said_to_be_so(void **state) {
+TEST(what_cannot_be_told_is_said_to_be_so) {
     struct race race = {.truths = {1, 1, 1.01, 1.01}, .kind = HEAVY, .blocks = 8};
     unsigned held = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= RACES; seed++) {
         struct seen seen = run(&race, seed);
         assert_true(!seen.known && seen.blocks == 8 && seen.sure < 0.95);
@@ -159,10 +155,9 @@ static void what_cannot_be_told_is_said_to_be_so(void **state) {
 }
 
 /* Half of the trials that are foretold are not enough, three times as many are. */
-static void more_trials_are_foretold(void **state) {
+TEST(more_trials_are_foretold) {
     struct race race = {.truths = {1, 1.03, 1.06, 1.1}, .kind = EVEN, .blocks = 12};
     double foretold = 0, needed = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= RACES; seed++) {
         race.blocks = 12;
         struct seen early = run(&race, seed);
@@ -178,10 +173,9 @@ static void more_trials_are_foretold(void **state) {
 }
 
 /* Failed trials leave their blocks to the others. */
-static void blocks_may_have_gaps(void **state) {
+TEST(blocks_may_have_gaps) {
     const struct spex_space space = {.criteria = &least};
     struct spex_finals finals = {.blocks = NULL};
-    (void)state;
     spex_finals_begin(&finals, &space, 2, 1);
     for (size_t b = 0; b < 12; b++) {
         assert_int_equal(spex_finals_add_block(&finals), 0);
@@ -197,11 +191,10 @@ static void blocks_may_have_gaps(void **state) {
 }
 
 /* The interval is the evidence, turned round: it ends at the zone in which the evidence is enough. */
-static void the_interval_agrees_with_the_evidence(void **state) {
+TEST(the_interval_agrees_with_the_evidence) {
     const struct spex_space space = {.criteria = &least, .rules = {.finals_sure = 0.9}};
     struct spex_finals finals = {.blocks = NULL};
     uint64_t random = 7;
-    (void)state;
     spex_finals_begin(&finals, &space, 3, 1);
     for (size_t b = 0; b < 15; b++) {
         assert_int_equal(spex_finals_add_block(&finals), 0);
@@ -214,17 +207,4 @@ static void the_interval_agrees_with_the_evidence(void **state) {
     assert_true(fabs(spex_finals_evidence(&sums) * spex_finals_miss(&finals) - 1) < 1e-6);
     assert_true(fabs(finals.miss - 0.05) < 1e-12); /* half of it is for later finals */
     spex_finals_free(&finals);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_known_is_true),
-        cmocka_unit_test(the_obvious_ends_early),
-        cmocka_unit_test(drift_does_not_disturb),
-        cmocka_unit_test(what_cannot_be_told_is_said_to_be_so),
-        cmocka_unit_test(more_trials_are_foretold),
-        cmocka_unit_test(blocks_may_have_gaps),
-        cmocka_unit_test(the_interval_agrees_with_the_evidence),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

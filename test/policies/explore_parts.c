@@ -52,12 +52,11 @@ static void add(size_t level, size_t kind, double value) {
 }
 
 /* Of so many the good ones are the root of their number, and the others at most every so manyth. */
-static void the_good_ones_are_the_least_of_their_root(void **state) {
+TEST_WITH(the_good_ones_are_the_least_of_their_root, set_up, tear_down) {
     static const struct {
         size_t finished, good, others;
     } cases[] = {{0, 0, 0},    {1, 1, 0},     {2, 2, 0},     {4, 2, 2},     {5, 3, 2},
                  {99, 10, 89}, {100, 10, 45}, {199, 15, 92}, {900, 25, 88}, {1200, 25, 91}};
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         size_t finished = cases[c].finished;
         tpe_fini(&tpe);
@@ -76,10 +75,9 @@ static void the_good_ones_are_the_least_of_their_root(void **state) {
 }
 
 /* What has failed is bad, and finished. */
-static void failures_are_among_the_others(void **state) {
+TEST_WITH(failures_are_among_the_others, set_up, tear_down) {
     const size_t levels[] = {7, 1};
     const struct spex_result result = {.size = sizeof(result), .levels = levels};
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         add(i, 0, (double)i + 1);
     assert_int_equal(spex_results_plan(&tpe.search.results, levels), 0);
@@ -109,10 +107,9 @@ static void fill_good(size_t count) {
 }
 
 /* Kernels of Silverman's width around the level of each, and one more that is uniform. */
-static void densities_are_distributions(void **state) {
+TEST_WITH(densities_are_distributions, set_up, tear_down) {
     enum { GOOD = 24 };
     double sum = 0, sum_of_kinds = 0;
-    (void)state;
     fill_good(GOOD);
     for (size_t l = 0; l < LEVELS; l++) {
         double width = 0.3 * pow(GOOD + 1, -0.2);
@@ -140,10 +137,9 @@ static void expect_share(double found, double expected) {
 }
 
 /* In quarters of a standard deviation around the middle, where the uniform part counts, too. */
-static void levels_are_drawn_by_their_density(void **state) {
+TEST_WITH(levels_are_drawn_by_their_density, set_up, tear_down) {
     enum { GOOD = 24 };
     double by_level[LEVELS] = {0}, by_kind[KINDS] = {0};
-    (void)state;
     fill_good(GOOD);
     for (unsigned d = 0; d < DRAWS; d++) {
         by_level[tpe_draw_level(&tpe, 0)] += 1.0 / DRAWS;
@@ -162,9 +158,8 @@ static void levels_are_drawn_by_their_density(void **state) {
 }
 
 /* What the good ones have and the others have not speaks for a configuration. */
-static void the_ratio_is_of_both_densities(void **state) {
+TEST_WITH(the_ratio_is_of_both_densities, set_up, tear_down) {
     const size_t as_good[] = {LEVELS / 2, 0}, as_other[] = {10, 3};
-    (void)state;
     fill_good(4);
     add(10, 3, 2);
     tpe.others[0] = 2;
@@ -180,11 +175,10 @@ static void the_ratio_is_of_both_densities(void **state) {
 
 /* The good configuration has the second level and the other one the first: (1 + 1/2) / 2 against
  * (1/2) / 2, and the reverse. */
-static void the_ratio_is_of_choices_between_two_as_well(void **state) {
+TEST_WITH(the_ratio_is_of_choices_between_two_as_well, set_up, tear_down) {
     const struct spex_parameter on_or_off = {
         .name = "on", .kind = SPEX_CATEGORICAL, .count = 2, .values = kinds};
     struct spex_space two = space;
-    (void)state;
     two.parameter_count = two.threads_parameter = 1;
     two.parameters = &on_or_off;
     tpe_fini(&tpe);
@@ -200,13 +194,12 @@ static void the_ratio_is_of_choices_between_two_as_well(void **state) {
 
 /* Of 400 full runs, 0.45 are spent on three times as many that are short, where the rules count time
  * and the warm-up leaves half of it; two more for rounding. */
-static void short_runs_are_foretold(void **state) {
+TEST_WITH(short_runs_are_foretold, set_up, tear_down) {
     static const struct {
         uint64_t trials_max;
         double warmup;
         uint64_t first, runs;
     } cases[] = {{0, 0, 540, 762}, {0, 0.5, 540, 762}, {0, 0.51, 180, 400}, {50, 0, 22, 50}};
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_space timed = space;
         struct halving halving;
@@ -218,18 +211,4 @@ static void short_runs_are_foretold(void **state) {
         assert_int_equal(halving_runs(&halving), cases[c].runs);
         halving_fini(&halving);
     }
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(the_good_ones_are_the_least_of_their_root),
-        TEST(failures_are_among_the_others),
-        TEST(densities_are_distributions),
-        TEST(levels_are_drawn_by_their_density),
-        TEST(the_ratio_is_of_both_densities),
-        TEST(the_ratio_is_of_choices_between_two_as_well),
-        TEST(short_runs_are_foretold),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

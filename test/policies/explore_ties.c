@@ -3,7 +3,6 @@
  * how often it is wrong that no other is as good as the best, that one which is better is found, and
  * what its interval holds. A policy decides by what it sees when it ends. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "../check.h"
 #include "explore/findings/final_race.h"
@@ -144,8 +143,7 @@ static struct seen see(const struct world *world, const char *policy) {
 static const size_t counts[] = {2, 3, 6, 12};
 
 /* All are the same: it is never true. Without finals, too. */
-static void equal_ones_are_tied(void **state) {
-    (void)state;
+TEST(equal_ones_are_tied) {
     for (size_t c = 0; c < COUNT_OF(counts); c++)
         for (int finals = -1; finals <= 0; finals++)
             for (int uneven = 0; uneven <= 1; uneven++) {
@@ -159,17 +157,15 @@ static void equal_ones_are_tied(void **state) {
 }
 
 /* A policy that has few trials left after it has tried all. */
-static void few_trials_tell_no_more(void **state) {
+TEST(few_trials_tell_no_more) {
     static const char *const policies[] = {"gaussian", "climb", "tpe", "halving"};
     const struct world world = {.count = 2, .noise = 0.03, .trials = 15};
-    (void)state;
     for (size_t p = 0; p < COUNT_OF(policies); p++)
         assert_true(see(&world, policies[p]).alone <= 0.05);
 }
 
 /* The others say how far apart configurations can be, and not that these two are. */
-static void equal_ones_above_others_are_tied(void **state) {
-    (void)state;
+TEST(equal_ones_above_others_are_tied) {
     for (size_t c = 1; c < COUNT_OF(counts); c++)
         for (int finals = -1; finals <= 0; finals++) {
             const struct world world = {.count = counts[c],
@@ -185,8 +181,7 @@ static void equal_ones_above_others_are_tied(void **state) {
 
 /* What is better by three times the noise is found in a few trials, it is said, and the interval is
  * not drawn to the others, which are the same. */
-static void a_better_one_is_alone(void **state) {
-    (void)state;
+TEST(a_better_one_is_alone) {
     for (size_t c = 0; c < COUNT_OF(counts); c++)
         for (int finals = -1; finals <= 0; finals++) {
             const struct world world = {.count = counts[c],
@@ -199,14 +194,4 @@ static void a_better_one_is_alone(void **state) {
             assert_true(seen.alone >= 0.95 && seen.found >= 0.99 && seen.held >= 0.82);
             assert_true(finals == 0 || seen.trials < 6 + 2 * (double)counts[c]);
         }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_ones_are_tied),
-        cmocka_unit_test(few_trials_tell_no_more),
-        cmocka_unit_test(equal_ones_above_others_are_tied),
-        cmocka_unit_test(a_better_one_is_alone),
-    };
-    return cmocka_run_group_tests_name("ties", tests, NULL, NULL);
 }

@@ -4,9 +4,6 @@
  *
  *     policy_object NO_POLICY WRONG_SIZE WRONG_VERSION WRONG_SUMMARY POLICY… */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "explore/policy_object.h"
@@ -27,9 +24,8 @@ static void assert_refused(const char *path, int err, const char *expected) {
     assert_null(object.found);
 }
 
-static void what_is_no_policy_is_refused(void **state) {
+TEST(what_is_no_policy_is_refused) {
     char expected[160];
-    (void)state;
     assert_refused("/", -EINVAL, "a shared object was expected: not a regular file");
     assert_refused(paths[NO_POLICY], -ENOENT,
                    "a shared object with the symbol spex_policy was expected, as "
@@ -60,9 +56,8 @@ static void explores_the_same(const struct spex_policy_ops *policy, const struct
     assert_float_equal(outcome.share, same.share, 0);
 }
 
-static void objects_explore(void **state) {
+TEST(objects_explore) {
     struct landscape small;
-    (void)state;
     landscape_make(&small, LANDSCAPES - 1);
     for (char **path = &paths[FIRST]; *path; path++) {
         struct spex_shared_object object;
@@ -76,12 +71,8 @@ static void objects_explore(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_policy_is_refused),
-        cmocka_unit_test(objects_explore),
-    };
     paths = argv;
     if (argc <= FIRST)
         return 2;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

@@ -39,8 +39,7 @@ static void assert_mode(size_t c, enum spex_rate_mode mode) {
     assert_int_equal(answer.decisions[c].mode, mode);
 }
 
-static void the_heaviest_are_traced_and_the_next_sampled(void **state) {
-    (void)state;
+TEST_WITH(the_heaviest_are_traced_and_the_next_sampled, set_up, NULL) {
     assert_frequencies(0, 50, 100, 100);
     assert_mode(0, SPEX_RATE_SAMPLED);
     assert_mode(1, SPEX_RATE_SAMPLED);
@@ -51,16 +50,14 @@ static void the_heaviest_are_traced_and_the_next_sampled(void **state) {
     assert_true(answer.plan.feasible);
 }
 
-static void what_just_fits_is_traced(void **state) {
-    (void)state;
+TEST_WITH(what_just_fits_is_traced, set_up, NULL) {
     problem.budget = .04;
     assert_frequencies(100, 100, 100, 100);
     for (size_t c = 0; c < COUNT_OF(classes); c++)
         assert_mode(c, SPEX_RATE_TRACED);
 }
 
-static void max_f_makes_all_records_alike(void **state) {
-    (void)state;
+TEST_WITH(max_f_makes_all_records_alike, set_up, NULL) {
     problem.max_frequency = 250;
     problem.budget = .1;
     classes[3].report_cost = 1;
@@ -69,36 +66,31 @@ static void max_f_makes_all_records_alike(void **state) {
     assert_float_equal(answer.plan.overhead, .1, 1e-12);
 }
 
-static void dear_records_need_more_weight(void **state) {
-    (void)state;
+TEST_WITH(dear_records_need_more_weight, set_up, NULL) {
     classes[3].report_cost = 5e-4; /* 8000 a second of overhead, less than any */
     assert_frequencies(50, 100, 100, 0);
 }
 
-static void records_of_no_cost_are_all_taken(void **state) {
-    (void)state;
+TEST_WITH(records_of_no_cost_are_all_taken, set_up, NULL) {
     classes[0].report_cost = 0;
     classes[0].weight = 0;
     assert_frequencies(100, 50, 100, 100);
 }
 
-static void what_has_no_weight_is_only_counted(void **state) {
-    (void)state;
+TEST_WITH(what_has_no_weight_is_only_counted, set_up, NULL) {
     problem.budget = 1;
     classes[1].weight = 0;
     assert_frequencies(100, 0, 100, 100);
     assert_string_equal(answer.decisions[1].reason, "it has no weight");
 }
 
-static void detection_is_paid_before_records(void **state) {
-    (void)state;
+TEST_WITH(detection_is_paid_before_records, set_up, NULL) {
     classes[0].detect_cost = 1e-4;
     assert_frequencies(0, 0, 50, 100);
     assert_float_equal(answer.plan.overhead, .025, 1e-12);
 }
 
-static void minima_and_pins_come_before_weight(void **state) {
-    (void)state;
+TEST_WITH(minima_and_pins_come_before_weight, set_up, NULL) {
     classes[0].min_frequency = 20;
     classes[1].pinned = true;
     assert_frequencies(20, 100, 30, 100);
@@ -107,8 +99,7 @@ static void minima_and_pins_come_before_weight(void **state) {
     assert_true(answer.plan.feasible);
 }
 
-static void no_more_is_taken_than_there_is_or_is_wanted(void **state) {
-    (void)state;
+TEST_WITH(no_more_is_taken_than_there_is_or_is_wanted, set_up, NULL) {
     problem.budget = 1;
     classes[0].min_frequency = 1000;
     classes[3].wanted = 10;
@@ -117,8 +108,7 @@ static void no_more_is_taken_than_there_is_or_is_wanted(void **state) {
 }
 
 /* Pinned d fits; of the minima the heavier ones do; what is left over goes to them. */
-static void of_too_much_the_least_weight_over_cost_is_off(void **state) {
-    (void)state;
+TEST_WITH(of_too_much_the_least_weight_over_cost_is_off, set_up, NULL) {
     classes[0].pinned = true;
     for (size_t c = 1; c < COUNT_OF(classes); c++)
         classes[c].min_frequency = 80;
@@ -132,8 +122,7 @@ static void of_too_much_the_least_weight_over_cost_is_off(void **state) {
     assert_float_equal(answer.plan.overhead, .027, 1e-12);
 }
 
-static void what_is_off_is_not_detected(void **state) {
-    (void)state;
+TEST_WITH(what_is_off_is_not_detected, set_up, NULL) {
     for (size_t c = 0; c < COUNT_OF(classes); c++)
         classes[c].detect_cost = 1e-4;
     problem.budget = .035;
@@ -144,8 +133,7 @@ static void what_is_off_is_not_detected(void **state) {
 }
 
 /* One that alone is too much does not take the others with it. */
-static void a_class_beyond_the_budget_is_off_alone(void **state) {
-    (void)state;
+TEST_WITH(a_class_beyond_the_budget_is_off_alone, set_up, NULL) {
     classes[3].pinned = true;
     classes[3].frequency = 1e6;
     assert_frequencies(50, 100, 100, 0);
@@ -154,8 +142,7 @@ static void a_class_beyond_the_budget_is_off_alone(void **state) {
 }
 
 /* What the others leave over does not bring it back. */
-static void what_is_off_stays_off(void **state) {
-    (void)state;
+TEST_WITH(what_is_off_stays_off, set_up, NULL) {
     classes[3].min_frequency = 1e6;
     classes[3].frequency = 2e6;
     problem.budget = .05;
@@ -165,8 +152,7 @@ static void what_is_off_stays_off(void **state) {
 }
 
 /* Whatever else is true of it. */
-static void the_reason_of_a_pin_is_the_pin(void **state) {
-    (void)state;
+TEST_WITH(the_reason_of_a_pin_is_the_pin, set_up, NULL) {
     for (size_t c = 0; c < 3; c++)
         classes[c].pinned = true;
     classes[1].weight = 0;
@@ -178,8 +164,7 @@ static void the_reason_of_a_pin_is_the_pin(void **state) {
     assert_string_equal(answer.decisions[3].reason, "all of it: its weight is high for its cost");
 }
 
-static void without_a_budget_what_costs_is_off(void **state) {
-    (void)state;
+TEST_WITH(without_a_budget_what_costs_is_off, set_up, NULL) {
     problem.budget = 0;
     for (size_t c = 0; c < 3; c++)
         classes[c].detect_cost = 1e-7;
@@ -187,25 +172,4 @@ static void without_a_budget_what_costs_is_off(void **state) {
     assert_mode(2, SPEX_RATE_OFF);
     assert_mode(3, SPEX_RATE_SAMPLED);
     assert_true(answer.plan.overhead == 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_heaviest_are_traced_and_the_next_sampled, set_up),
-        cmocka_unit_test_setup(what_just_fits_is_traced, set_up),
-        cmocka_unit_test_setup(max_f_makes_all_records_alike, set_up),
-        cmocka_unit_test_setup(dear_records_need_more_weight, set_up),
-        cmocka_unit_test_setup(records_of_no_cost_are_all_taken, set_up),
-        cmocka_unit_test_setup(what_has_no_weight_is_only_counted, set_up),
-        cmocka_unit_test_setup(detection_is_paid_before_records, set_up),
-        cmocka_unit_test_setup(minima_and_pins_come_before_weight, set_up),
-        cmocka_unit_test_setup(no_more_is_taken_than_there_is_or_is_wanted, set_up),
-        cmocka_unit_test_setup(of_too_much_the_least_weight_over_cost_is_off, set_up),
-        cmocka_unit_test_setup(what_is_off_is_not_detected, set_up),
-        cmocka_unit_test_setup(a_class_beyond_the_budget_is_off_alone, set_up),
-        cmocka_unit_test_setup(what_is_off_stays_off, set_up),
-        cmocka_unit_test_setup(the_reason_of_a_pin_is_the_pin, set_up),
-        cmocka_unit_test_setup(without_a_budget_what_costs_is_off, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,11 +23,10 @@ static void ask_fair(struct answer *answer, const struct spex_rate_class *classe
     assert_int_equal(answer->err, 0);
 }
 
-static void rare_classes_are_recorded_in_full(void **state) {
+TEST(rare_classes_are_recorded_in_full) {
     const struct spex_rate_class classes[] = {
         class_of(1e6, 1e-9, 20e-9), class_of(500, 1e-9, 20e-9), class_of(3e6, 1e-9, 20e-9)};
     struct answer answer;
-    (void)state;
     ask_fair(&answer, classes, 3, 0.02);
     assert_int_equal(answer.decisions[1].mode, SPEX_RATE_TRACED);
     assert_int_equal(answer.decisions[0].mode, SPEX_RATE_SAMPLED);
@@ -37,10 +36,9 @@ static void rare_classes_are_recorded_in_full(void **state) {
     assert_true(answer.plan.feasible);
 }
 
-static void what_costs_too_much_by_itself_is_off(void **state) {
+TEST(what_costs_too_much_by_itself_is_off) {
     struct spex_rate_class classes[] = {class_of(1e8, 1e-9, 20e-9), class_of(1e6, 1e-9, 20e-9)};
     struct answer answer;
-    (void)state;
     ask_fair(&answer, classes, 2, 0.02);
     assert_int_equal(answer.decisions[0].mode, SPEX_RATE_OFF);
     assert_true(answer.decisions[1].frequency > 0);
@@ -53,10 +51,9 @@ static void what_costs_too_much_by_itself_is_off(void **state) {
     assert_int_not_equal(answer.decisions[0].mode, SPEX_RATE_OFF);
 }
 
-static void minima_that_are_too_much_are_scaled(void **state) {
+TEST(minima_that_are_too_much_are_scaled) {
     const struct spex_rate_class classes[] = {class_of(1e4, 0, 1e-3), class_of(1e4, 0, 1e-3)};
     struct answer answer;
-    (void)state;
     ask_fair(&answer, classes, 2, 0.02);
     assert_float_equal(answer.decisions[0].frequency, 10, 1e-9);
     assert_float_equal(answer.plan.overhead, 0.02, 1e-9);
@@ -69,11 +66,10 @@ static double between(uint64_t *seed, double low, double high) {
 
 /* Never more than the budget, all of it where it can be used, nobody gets more for its weight while
  * one that wants it has less. */
-static void shares_are_feasible_full_and_fair(void **state) {
+TEST(shares_are_feasible_full_and_fair) {
     struct spex_rate_class classes[CLASSES];
     struct answer answer;
     uint64_t seed = 7;
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         size_t count = 1 + random_below(&seed, CLASSES);
         double budget = between(&seed, 1e-3, 1), wanted = 0, level = 0;
@@ -124,11 +120,10 @@ static size_t dearest(const struct spex_rate_class *classes, const bool *off, si
 }
 
 /* One after the other, until what the rest costs fits. */
-static void the_dearest_are_off(void **state) {
+TEST(the_dearest_are_off) {
     struct spex_rate_class classes[CLASSES];
     struct answer answer;
     uint64_t seed = 11;
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         size_t count = 1 + random_below(&seed, CLASSES);
         double budget = between(&seed, 1e-4, 0.1), sum = 0;
@@ -149,15 +144,4 @@ static void the_dearest_are_off(void **state) {
             if (off[c] != (answer.decisions[c].mode == SPEX_RATE_OFF))
                 fail_msg("round %d, class %zu", round, c);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rare_classes_are_recorded_in_full),
-        cmocka_unit_test(what_costs_too_much_by_itself_is_off),
-        cmocka_unit_test(minima_that_are_too_much_are_scaled),
-        cmocka_unit_test(shares_are_feasible_full_and_fair),
-        cmocka_unit_test(the_dearest_are_off),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

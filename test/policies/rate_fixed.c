@@ -13,8 +13,7 @@ static struct spex_rate_class two[] = {
 static const struct spex_rate_problem problem = {
     .size = sizeof(problem), .budget = .014, .sample_cost = 1e-5, .class_count = 2, .classes = two};
 
-static void everything_is_as_asked(void **state) {
-    (void)state;
+TEST(everything_is_as_asked) {
     struct answer answer;
     ask(&answer, "fixed", &problem);
     assert_int_equal(answer.err, 0);
@@ -26,8 +25,7 @@ static void everything_is_as_asked(void **state) {
     assert_true(answer.plan.feasible);
 }
 
-static void an_exceeded_budget_is_said_and_nothing_changed(void **state) {
-    (void)state;
+TEST(an_exceeded_budget_is_said_and_nothing_changed) {
     struct spex_rate_problem small = problem;
     struct answer answer;
     small.budget = .001;
@@ -37,8 +35,7 @@ static void an_exceeded_budget_is_said_and_nothing_changed(void **state) {
     assert_non_null(strstr(answer.plan.reason, "exceeds"));
 }
 
-static void what_is_pinned_is_not_sampled(void **state) {
-    (void)state;
+TEST(what_is_pinned_is_not_sampled) {
     struct answer answer;
     two[1].pinned = true;
     ask(&answer, "fixed", &problem);
@@ -55,8 +52,7 @@ static void assert_refused(const struct spex_rate_problem *bad) {
     }
 }
 
-static void what_is_no_problem_is_refused_by_all(void **state) {
-    (void)state;
+TEST(what_is_no_problem_is_refused_by_all) {
     static const double bad[] = {-1, NAN, INFINITY, 1e60, 1e-60};
     struct spex_rate_problem other = problem;
     for (size_t b = 0; b < COUNT_OF(bad); b++) {
@@ -77,8 +73,7 @@ static void what_is_no_problem_is_refused_by_all(void **state) {
     }
 }
 
-static void no_classes_are_no_overhead(void **state) {
-    (void)state;
+TEST(no_classes_are_no_overhead) {
     struct spex_rate_problem none = problem;
     none.class_count = 0;
     for (size_t p = 0; spex_builtin_rate_policies[p]; p++) {
@@ -90,24 +85,11 @@ static void no_classes_are_no_overhead(void **state) {
     }
 }
 
-static void built_in_policies_are_complete(void **state) {
-    (void)state;
+TEST(built_in_policies_are_complete) {
     for (size_t p = 0; spex_builtin_rate_policies[p]; p++) {
         const struct spex_rate_policy_ops *ops = spex_builtin_rate_policies[p];
         assert_ptr_equal(spex_builtin_rate_policy(ops->name), ops);
         assert_int_equal(spex_rate_policy_check(ops), 0);
     }
     assert_null(spex_builtin_rate_policy("none such"));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_is_as_asked),
-        cmocka_unit_test(an_exceeded_budget_is_said_and_nothing_changed),
-        cmocka_unit_test(what_is_pinned_is_not_sampled),
-        cmocka_unit_test(what_is_no_problem_is_refused_by_all),
-        cmocka_unit_test(no_classes_are_no_overhead),
-        cmocka_unit_test(built_in_policies_are_complete),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

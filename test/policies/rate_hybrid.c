@@ -20,8 +20,7 @@ static const struct {
     {{2, 1, 1, 1, 1}, 641, 950.71, "file window "},
 };
 
-static void the_use_case_comes_out_as_in_the_paper(void **state) {
-    (void)state;
+TEST(the_use_case_comes_out_as_in_the_paper) {
     for (size_t s = 0; s < COUNT_OF(scenarios); s++) {
         struct use_case use;
         struct answer answer;
@@ -106,8 +105,7 @@ static void assert_combination_is_true(const struct spex_rate_combination *combi
     assert_true(combination->overhead <= problem.budget * (1 + 1e-9));
 }
 
-static void combinations_are_those_of_brute_force(void **state) {
-    (void)state;
+TEST(combinations_are_those_of_brute_force) {
     uint64_t random = 1;
     for (unsigned p = 0; p < PROBLEMS; p++) {
         double best[TOP];
@@ -125,8 +123,7 @@ static void combinations_are_those_of_brute_force(void **state) {
     }
 }
 
-static void decisions_are_the_best_combination(void **state) {
-    (void)state;
+TEST(decisions_are_the_best_combination) {
     uint64_t random = 2;
     for (unsigned p = 0; p < PROBLEMS; p++) {
         struct answer answer;
@@ -143,8 +140,7 @@ static void decisions_are_the_best_combination(void **state) {
     }
 }
 
-static void larger_problems_are_solved_exactly(void **state) {
-    (void)state;
+TEST(larger_problems_are_solved_exactly) {
     uint64_t random = 3;
     for (unsigned p = 0; p < 8; p++) {
         double best[TOP];
@@ -168,8 +164,7 @@ static void rate(struct quality *quality, double got, double best) {
 
 /* More candidates than are searched exactly, so that it is an approximation, and still few enough
  * to know the optimum: 20, and now and then as many as possible. */
-static void approximations_are_near_the_optimum(void **state) {
-    (void)state;
+TEST(approximations_are_near_the_optimum) {
     struct quality paper = {0, 0, 0}, better = {0, 0, 0};
     uint64_t random = 4;
     for (unsigned p = 0; p < PROBLEMS; p++) {
@@ -212,8 +207,7 @@ static void assert_plan_keeps_its_word(void) {
     assert_true(overhead <= problem.budget * (1 + 1e-9));
 }
 
-static void large_plans_are_within_their_limits(void **state) {
-    (void)state;
+TEST(large_plans_are_within_their_limits) {
     uint64_t random = 5;
     unsigned feasible = 0;
     for (unsigned p = 0; p < PROBLEMS; p++) {
@@ -226,8 +220,7 @@ static void large_plans_are_within_their_limits(void **state) {
     assert_in_range(feasible, PROBLEMS / 4, PROBLEMS - 1);
 }
 
-static void large_problems_have_combinations(void **state) {
-    (void)state;
+TEST(large_problems_have_combinations) {
     uint64_t random = 6;
     for (unsigned p = 0; p < 10; p++) {
         make_random(&random, CLASSES_MAX, false);
@@ -251,8 +244,7 @@ static void small_set_up(double budget) {
                                          .classes = classes};
 }
 
-static void everything_is_traced_when_that_fits(void **state) {
-    (void)state;
+TEST(everything_is_traced_when_that_fits) {
     small_set_up(.1); /* probing at 1000 Hz would "hit" 1500 of 300 events */
     ask(&answer, "hybrid", &problem);
     for (size_t c = 0; c < 3; c++)
@@ -261,8 +253,7 @@ static void everything_is_traced_when_that_fits(void **state) {
     assert_true(answer.plan.probing_frequency == 0);
 }
 
-static void what_is_pinned_is_traced(void **state) {
-    (void)state;
+TEST(what_is_pinned_is_traced) {
     small_set_up(.015);
     classes[1].pinned = true;
     ask(&answer, "hybrid", &problem);
@@ -276,8 +267,7 @@ static void what_is_pinned_is_traced(void **state) {
     assert_true(combinations[0].traced[1]);
 }
 
-static void of_too_many_pins_the_least_weight_is_probed(void **state) {
-    (void)state;
+TEST(of_too_many_pins_the_least_weight_is_probed) {
     small_set_up(.015);
     for (size_t c = 0; c < 3; c++)
         classes[c].pinned = true;
@@ -291,8 +281,7 @@ static void of_too_many_pins_the_least_weight_is_probed(void **state) {
     assert_int_equal(ask_combinations(), 0);
 }
 
-static void minimal_probing_is_kept(void **state) {
-    (void)state;
+TEST(minimal_probing_is_kept) {
     small_set_up(.025);
     for (size_t c = 0; c < 3; c++)
         classes[c].share = .001;
@@ -310,30 +299,11 @@ static void minimal_probing_is_kept(void **state) {
     assert_float_equal(answer.plan.information, 200.05, 1e-9);
 }
 
-static void what_gets_nothing_is_off(void **state) {
-    (void)state;
+TEST(what_gets_nothing_is_off) {
     small_set_up(.02);
     for (size_t c = 0; c < 3; c++)
         classes[c].share = .001;
     ask(&answer, "hybrid", &problem);
     assert_int_equal(answer.decisions[2].mode, SPEX_RATE_OFF);
     assert_float_equal(answer.plan.overhead, .02, 1e-12);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_use_case_comes_out_as_in_the_paper),
-        cmocka_unit_test(combinations_are_those_of_brute_force),
-        cmocka_unit_test(decisions_are_the_best_combination),
-        cmocka_unit_test(larger_problems_are_solved_exactly),
-        cmocka_unit_test(approximations_are_near_the_optimum),
-        cmocka_unit_test(large_plans_are_within_their_limits),
-        cmocka_unit_test(large_problems_have_combinations),
-        cmocka_unit_test(everything_is_traced_when_that_fits),
-        cmocka_unit_test(what_is_pinned_is_traced),
-        cmocka_unit_test(of_too_many_pins_the_least_weight_is_probed),
-        cmocka_unit_test(minimal_probing_is_kept),
-        cmocka_unit_test(what_gets_nothing_is_off),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

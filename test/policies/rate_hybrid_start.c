@@ -120,8 +120,7 @@ static double best_of_knapsacks(double *refined) {
 /* The paper's solution exactly; the start is at least as good as each of its parts, and what it
  * says is allowed. Each part is the best now and then, and nothing is better. Rounding may lead smaller steps to another
  * place, seldom. */
-static void starts_are_the_best_of_their_parts(void **state) {
-    (void)state;
+TEST(starts_are_the_best_of_their_parts) {
     uint64_t random = 7;
     unsigned none = 0, worse = 0, better = 0, ahead[3] = {0};
     for (unsigned p = 0; p < PROBLEMS; p++) {
@@ -229,9 +228,8 @@ static void expect_core(size_t size, const double *losses) {
     assert_int_equal(in_core, size);
 }
 
-static void cores_are_searched_exactly(void **state) {
+TEST(cores_are_searched_exactly) {
     enum { CHOICES = 5 };
-    (void)state;
     uint64_t random = 8;
     unsigned full = 0;
     for (unsigned p = 0; p < PROBLEMS; p++) {
@@ -254,10 +252,4 @@ static void cores_are_searched_exactly(void **state) {
         }
     }
     assert_in_range(full, PROBLEMS / 4, PROBLEMS - 1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(starts_are_the_best_of_their_parts),
-                                       cmocka_unit_test(cores_are_searched_exactly)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

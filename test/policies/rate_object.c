@@ -6,9 +6,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "asking.h"
 #include "rate/policy_object.h"
@@ -26,8 +24,7 @@ static bool is_loaded(const char *path) {
     return handle != NULL;
 }
 
-static void an_object_of_its_own_decides(void **state) {
-    (void)state;
+TEST(an_object_of_its_own_decides) {
     struct spex_shared_object object;
     struct spex_error why;
     assert_int_equal(
@@ -62,17 +59,15 @@ static void assert_refused(const char *path, int err, const char *expected) {
     assert_false(is_loaded(path));
 }
 
-static void the_builtin_ones_are_named(void **state) {
+TEST(the_builtin_ones_are_named) {
     char names[SPEX_RATE_POLICY_NAMES], few[8];
-    (void)state;
     spex_rate_policy_names(names, sizeof(names));
     assert_string_equal(names, "fair, budget, fixed or hybrid");
     spex_rate_policy_names(few, sizeof(few));
     assert_string_equal(few, "fair, b");
 }
 
-static void what_is_no_object_is_refused(void **state) {
-    (void)state;
+TEST(what_is_no_object_is_refused) {
     char path[] = "/tmp/spex-rate-object-XXXXXX";
     int file = mkstemp(path);
     assert_true(file >= 0);
@@ -96,16 +91,14 @@ char *__wrap_dlerror(void) {
     return silent ? NULL : text;
 }
 
-static void a_loader_may_tell_nothing(void **state) {
-    (void)state;
+TEST(a_loader_may_tell_nothing) {
     silent = true;
     assert_refused("/none.so", -ENOENT, "a shared object was expected: unknown error");
     silent = false;
 }
 
-static void what_is_no_policy_is_refused(void **state) {
+TEST(what_is_no_policy_is_refused) {
     char expected[160];
-    (void)state;
     assert_refused(paths[NO_POLICY], -ENOENT,
                    "a shared object with the symbol spex_rate_policy was expected");
     assert_refused(paths[WRONG_VERSION], -ENOTSUP,
@@ -119,10 +112,9 @@ static void what_is_no_policy_is_refused(void **state) {
 }
 
 /* This program, copied, as another user's. */
-static void set_user_id_programs_load_none(void **state) {
+TEST(set_user_id_programs_load_none) {
     char directory[] = "/tmp/spex-rate-object-XXXXXX", copy[64], command[1024];
     int status;
-    (void)state;
     if (getenv("TEST_EMULATED")) {
         print_message("SKIP: a program that is emulated cannot start another of its kind\n");
         skip();
@@ -164,15 +156,13 @@ static int refused(const char *path) {
                : 1;
 }
 
-static void files_are_told_from_names(void **state) {
-    (void)state;
+TEST(files_are_told_from_names) {
     assert_true(spex_shared_object_is_path("./fair"));
     assert_true(spex_shared_object_is_path("/lib/policy.so"));
     assert_false(spex_shared_object_is_path("policy.so"));
 }
 
-static void what_is_no_policy_is_told_apart(void **state) {
-    (void)state;
+TEST(what_is_no_policy_is_told_apart) {
     struct spex_rate_policy_ops ops = *spex_builtin_rate_policy("hybrid");
     assert_int_equal(spex_rate_policy_check(&ops), 0);
     ops.abi++;
@@ -190,20 +180,10 @@ static void what_is_no_policy_is_told_apart(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_object_of_its_own_decides),
-        cmocka_unit_test(the_builtin_ones_are_named),
-        cmocka_unit_test(what_is_no_object_is_refused),
-        cmocka_unit_test(a_loader_may_tell_nothing),
-        cmocka_unit_test(what_is_no_policy_is_refused),
-        cmocka_unit_test(set_user_id_programs_load_none),
-        cmocka_unit_test(files_are_told_from_names),
-        cmocka_unit_test(what_is_no_policy_is_told_apart),
-    };
     if (argc == 2)
         return refused(argv[1]);
     paths = argv;
     if (argc != ARGUMENTS)
         return 2;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

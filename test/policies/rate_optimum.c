@@ -4,9 +4,7 @@
  *
  *     rate_optimum GLPSOL */
 #include <math.h>
-#include <stdio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "asking.h"
 

@@ -3,8 +3,6 @@
 #include "tools/agent/hosted_probes.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../fleet/policies.h"
 #include "ring/probe_type.h"
@@ -83,8 +81,7 @@ static void expect(unsigned a1, unsigned a2, unsigned a3, const char *held) {
     free(text);
 }
 
-static void what_the_policy_wants_is_held(void **state) {
-    (void)state;
+TEST_WITH(what_the_policy_wants_is_held, begin, end) {
     expect(0, 0, 0, "+1:lat,2:lat,3:cnt@100");
     assert_int_equal(probes.wanted, 3);
     assert_int_equal(probes.on, 3);
@@ -96,8 +93,7 @@ static void what_the_policy_wants_is_held(void **state) {
 }
 
 /* The program keeps to the budget: what is dear stays on. */
-static void what_each_takes_is_known(void **state) {
-    (void)state;
+TEST_WITH(what_each_takes_is_known, begin, end) {
     expect(3000, 9000, 0, "+1:lat,2:lat,3:cnt@100");
     assert_share(0, 3e-3);
     assert_share(1, 9e-3);
@@ -106,8 +102,7 @@ static void what_each_takes_is_known(void **state) {
     assert_share(0, 0.9);
 }
 
-static void a_collection_that_begins_anew_counts_from_nothing(void **state) {
-    (void)state;
+TEST_WITH(a_collection_that_begins_anew_counts_from_nothing, begin, end) {
     profile.process.seconds = profile.process.program_seconds = 1000;
     expect(1000000, 0, 0, "+1:lat,2:lat,3:cnt@100");
     rows[0].probe.records = 0;
@@ -116,20 +111,8 @@ static void a_collection_that_begins_anew_counts_from_nothing(void **state) {
     assert_share(0, 9e-3);
 }
 
-static void costs_that_are_not_known_are_none(void **state) {
-    (void)state;
+TEST_WITH(costs_that_are_not_known_are_none, begin, end) {
     profile.process.ticks_per_second = 0;
     expect(900000, 0, 0, "+1:lat,2:lat,3:cnt@100");
     assert_share(0, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_the_policy_wants_is_held, begin, end),
-        cmocka_unit_test_setup_teardown(what_each_takes_is_known, begin, end),
-        cmocka_unit_test_setup_teardown(a_collection_that_begins_anew_counts_from_nothing, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(costs_that_are_not_known_are_none, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a service says again and again does not fill the disk of its log, and all of it is counted. */
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "tools/common/complain.h"
@@ -29,12 +25,11 @@ static void say(struct spex_repeated *repeated, unsigned from, unsigned count, u
     }
 }
 
-static void some_are_said_and_all_are_counted(void **state) {
+TEST(some_are_said_and_all_are_counted) {
     struct spex_repeated repeated = {.who = "test: "};
     uint64_t number = 0;
     FILE *said = tmpfile();
     int before = dup(STDERR_FILENO);
-    (void)state;
     assert_non_null(said);
     dup2(fileno(said), STDERR_FILENO);
     say(&repeated, 0, MESSAGES, 5);
@@ -59,9 +54,4 @@ static void some_are_said_and_all_are_counted(void **state) {
     dup2(before, STDERR_FILENO);
     close(before);
     fclose(said);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(some_are_said_and_all_are_counted)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,9 @@
  * program is the command, too: it does what its argument says. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "base/clock.h"
@@ -122,8 +116,7 @@ static void run(const char *how, struct heard *heard, bool lines) {
         turn(0);
 }
 
-static void output_is_kept(void **state) {
-    (void)state;
+TEST(output_is_kept) {
     struct heard heard;
     run("says", &heard, false);
     assert_int_equal(heard.status, 0);
@@ -133,8 +126,7 @@ static void output_is_kept(void **state) {
 }
 
 /* A line without an end is none. */
-static void lines_are_told(void **state) {
-    (void)state;
+TEST(lines_are_told) {
     struct heard heard;
     run("says", &heard, true);
     assert_int_equal(heard.count, 2);
@@ -145,8 +137,7 @@ static void lines_are_told(void **state) {
     assert_string_equal(heard.lines[0], "short");
 }
 
-static void failures_are_told(void **state) {
-    (void)state;
+TEST(failures_are_told) {
     struct heard heard;
     run("fails", &heard, false);
     assert_int_equal(heard.status, 3);
@@ -155,15 +146,13 @@ static void failures_are_told(void **state) {
     assert_int_equal(heard.status, -EINTR);
 }
 
-static void too_much_ends_it(void **state) {
-    (void)state;
+TEST(too_much_ends_it) {
     struct heard heard;
     run("floods", &heard, false);
     assert_int_equal(heard.status, -EFBIG);
 }
 
-static void too_long_ends_it(void **state) {
-    (void)state;
+TEST(too_long_ends_it) {
     struct heard heard;
     start("waits", &heard, false, -1);
     turn(SECOND - 1);
@@ -174,8 +163,7 @@ static void too_long_ends_it(void **state) {
 }
 
 /* SIGTERM does not reach one that is stopped. */
-static void who_does_not_end_is_killed(void **state) {
-    (void)state;
+TEST(who_does_not_end_is_killed) {
     struct heard heard;
     struct spex_child *child = start("waits", &heard, false, -1);
     kill(child->process, SIGSTOP);
@@ -188,8 +176,7 @@ static void who_does_not_end_is_killed(void **state) {
     assert_int_equal(heard.status, -EINTR);
 }
 
-static void what_is_stopped_is_not_heard_of(void **state) {
-    (void)state;
+TEST(what_is_stopped_is_not_heard_of) {
     struct heard heard;
     pid_t process = start("waits", &heard, false, -1)->process;
     spex_children_close(&children);
@@ -207,8 +194,7 @@ static void what_is_stopped_is_not_heard_of(void **state) {
 static char folder[] = "/tmp/spex-test-XXXXXX";
 static int folder_fd;
 
-static void a_command_works_in_its_folder(void **state) {
-    (void)state;
+TEST(a_command_works_in_its_folder) {
     struct heard heard;
     struct stat about;
     start("where", &heard, false, folder_fd);
@@ -246,8 +232,7 @@ static bool is_written(const char *path) {
     return written;
 }
 
-static void a_document_is_read_when_it_changes(void **state) {
-    (void)state;
+TEST(a_document_is_read_when_it_changes) {
     char path[64];
     snprintf(path, sizeof(path), "%s/document", folder);
     const char *const arguments[] = {"reads", path, NULL};
@@ -291,8 +276,7 @@ static bool is_listed(const struct spex_trace_list *list, const char *name) {
     return false;
 }
 
-static void traces_are_listed(void **state) {
-    (void)state;
+TEST(traces_are_listed) {
     static const char *const others[] = {"empty", "link",  "..",         ".",          "one/",
                                          "",      "/etc",  "one/../two", ".hidden",    "none",
                                          "big",   "x\x1b", "../one",     "one\x01\xff"};
@@ -337,19 +321,7 @@ static int leave(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(output_is_kept),
-        cmocka_unit_test(lines_are_told),
-        cmocka_unit_test(failures_are_told),
-        cmocka_unit_test(too_much_ends_it),
-        cmocka_unit_test(too_long_ends_it),
-        cmocka_unit_test(who_does_not_end_is_killed),
-        cmocka_unit_test(what_is_stopped_is_not_heard_of),
-        cmocka_unit_test(a_command_works_in_its_folder),
-        cmocka_unit_test(a_document_is_read_when_it_changes),
-        cmocka_unit_test(traces_are_listed),
-    };
     if (argc > 1)
         return behave(argv[1], argc > 2 ? argv[2] : NULL) != 0 ? 3 : fflush(stdout) != 0;
-    return cmocka_run_group_tests_name("serve_commands", tests, enter, leave);
+    return tests_run(enter, leave);
 }

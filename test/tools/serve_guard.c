@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whom the server of `spex serve` answers, and how long it waits for them: by time that this test
  * makes. */
-#include <string.h>
-
 #include "../check.h"
 #include "tools/serve/guard.h"
 #include "tools/serve/pace.h"
@@ -19,8 +17,7 @@ static unsigned asked(const char *host, const char *origin, const char *authoriz
     return status;
 }
 
-static void names_of_this_server_are_taken(void **state) {
-    (void)state;
+TEST(names_of_this_server_are_taken) {
     static const char *const names[] = {"localhost",    "localhost:9797",    "LocalHost:1",
                                         "127.0.0.1",    "127.0.0.1:80",      "[::1]",
                                         "[::1]:9797",   "192.168.1.2:12345", "[fe80::1]:1",
@@ -30,8 +27,7 @@ static void names_of_this_server_are_taken(void **state) {
 }
 
 /* A page of evil.example may make its name mean this server, but not another name. */
-static void other_names_are_refused(void **state) {
-    (void)state;
+TEST(other_names_are_refused) {
     static const char *const names[] = {"evil.example",
                                         "localhost.evil.example",
                                         "127.0.0.1.evil.example",
@@ -63,8 +59,7 @@ static void other_names_are_refused(void **state) {
     assert_int_equal(asked(NULL, NULL, NULL), 400);
 }
 
-static void pages_of_other_servers_are_refused(void **state) {
-    (void)state;
+TEST(pages_of_other_servers_are_refused) {
     assert_int_equal(asked("localhost:1", "http://localhost:1", NULL), 0);
     assert_int_equal(asked("spex.example", "https://spex.example", NULL), 0);
     static const char *const origins[] = {
@@ -81,8 +76,7 @@ static unsigned with_token(const char *authorization, bool changes) {
     return spex_guard_check(&guard, &headers, changes, &why);
 }
 
-static void the_token_is_whole_and_in_its_header(void **state) {
-    (void)state;
+TEST(the_token_is_whole_and_in_its_header) {
     static const char *const wrong[] = {NULL,
                                         "",
                                         "Bearer",
@@ -102,8 +96,7 @@ static void the_token_is_whole_and_in_its_header(void **state) {
 }
 
 /* What is no secret is kept from other sites alone. */
-static void the_page_needs_no_token(void **state) {
-    (void)state;
+TEST(the_page_needs_no_token) {
     const struct spex_guard guard = {.token = "0123456789abcdef"};
     const struct {
         struct spex_guard_headers headers;
@@ -119,8 +112,7 @@ static void the_page_needs_no_token(void **state) {
 }
 
 /* A picture or a link of another site's page: it names no origin. */
-static void other_sites_are_refused_by_their_browsers_word(void **state) {
-    (void)state;
+TEST(other_sites_are_refused_by_their_browsers_word) {
     const struct spex_guard guard = {.token = NULL};
     const struct {
         const char *site;
@@ -134,8 +126,7 @@ static void other_sites_are_refused_by_their_browsers_word(void **state) {
     }
 }
 
-static void without_a_token_nothing_changes(void **state) {
-    (void)state;
+TEST(without_a_token_nothing_changes) {
     const struct spex_guard guard = {.token = NULL};
     const struct spex_guard_headers headers = {.host = "localhost", .authorization = "Bearer "};
     const char *why;
@@ -158,7 +149,7 @@ static int begin_pace(void **state) {
     return 0;
 }
 
-static void a_request_that_never_ends_is_dropped(void **state) {
+TEST_WITH(a_request_that_never_ends_is_dropped, begin_pace, NULL) {
     struct spex_pace *pace = *state;
     spex_pace_open(pace, 7, SECOND);
     uint64_t end = SECOND + SPEX_PACE_REQUEST_NS;
@@ -171,7 +162,7 @@ static void a_request_that_never_ends_is_dropped(void **state) {
     assert_int_equal(dropped_count, 1);
 }
 
-static void an_answer_has_more_time_and_the_next_request_its_own(void **state) {
+TEST_WITH(an_answer_has_more_time_and_the_next_request_its_own, begin_pace, NULL) {
     struct spex_pace *pace = *state;
     struct spex_pace_connection *connection = spex_pace_open(pace, 7, 0);
     spex_pace_enter(connection, SPEX_PACE_ANSWER, SECOND);
@@ -187,7 +178,7 @@ static void an_answer_has_more_time_and_the_next_request_its_own(void **state) {
 }
 
 /* Whatever trickles in, a place is free again within the short time. */
-static void slow_requests_give_up_their_places_where_these_are_scarce(void **state) {
+TEST_WITH(slow_requests_give_up_their_places_where_these_are_scarce, begin_pace, NULL) {
     struct spex_pace *pace = *state;
     for (int c = 0; c < SPEX_PACE_CONNECTIONS - 1; c++)
         assert_non_null(spex_pace_open(pace, c, 0));
@@ -197,7 +188,7 @@ static void slow_requests_give_up_their_places_where_these_are_scarce(void **sta
 }
 
 /* Who takes all places, again and again, keeps others waiting no longer than a place's time. */
-static void all_places_change_hands_soon(void **state) {
+TEST_WITH(all_places_change_hands_soon, begin_pace, NULL) {
     struct spex_pace *pace = *state;
     struct spex_pace_connection *answered = spex_pace_open(pace, 0, 0);
     spex_pace_enter(answered, SPEX_PACE_ANSWER, 0);
@@ -210,22 +201,4 @@ static void all_places_change_hands_soon(void **state) {
     assert_int_equal(dropped_count, SPEX_PACE_CONNECTIONS - 1);
     spex_pace_close(pace, &pace->connections[5]);
     assert_ptr_equal(spex_pace_open(pace, 1000, SECOND), &pace->connections[5]);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_of_this_server_are_taken),
-        cmocka_unit_test(other_names_are_refused),
-        cmocka_unit_test(pages_of_other_servers_are_refused),
-        cmocka_unit_test(the_token_is_whole_and_in_its_header),
-        cmocka_unit_test(the_page_needs_no_token),
-        cmocka_unit_test(other_sites_are_refused_by_their_browsers_word),
-        cmocka_unit_test(without_a_token_nothing_changes),
-        cmocka_unit_test_setup(a_request_that_never_ends_is_dropped, begin_pace),
-        cmocka_unit_test_setup(an_answer_has_more_time_and_the_next_request_its_own, begin_pace),
-        cmocka_unit_test_setup(slow_requests_give_up_their_places_where_these_are_scarce,
-                               begin_pace),
-        cmocka_unit_test_setup(all_places_change_hands_soon, begin_pace),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

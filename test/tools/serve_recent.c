@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What quantiles of `spex serve` are the recent time of: by reports at times that this test makes. */
-#include <stdlib.h>
-
 #include "../check.h"
 #include "tools/serve/recent.h"
 
@@ -35,8 +33,7 @@ static int forget(void **state) {
 }
 
 /* Each report is offered when the next one has come. */
-static void who_asks_seldom_gets_the_time_between(void **state) {
-    (void)state;
+TEST_WITH(who_asks_seldom_gets_the_time_between, NULL, forget) {
     assert_true(begin(1) < 0);
     for (double now = 16; now < 500; now += 15) {
         offer(now - 15, now);
@@ -44,8 +41,7 @@ static void who_asks_seldom_gets_the_time_between(void **state) {
     }
 }
 
-static void who_asks_often_gets_ten_seconds_to_twenty(void **state) {
-    (void)state;
+TEST_WITH(who_asks_often_gets_ten_seconds_to_twenty, NULL, forget) {
     for (double now = 1; now < 100; now += 0.25) {
         offer(now - 0.25, now);
         double seconds = now - begin(now);
@@ -55,8 +51,7 @@ static void who_asks_often_gets_ten_seconds_to_twenty(void **state) {
 }
 
 /* One asks each quarter of a second, one each 15 s. */
-static void clients_do_not_disturb_each_other(void **state) {
-    (void)state;
+TEST_WITH(clients_do_not_disturb_each_other, NULL, forget) {
     double last = 0;
     for (double now = 0.25; now < 100; now += 0.25) {
         offer(last, now);
@@ -66,8 +61,7 @@ static void clients_do_not_disturb_each_other(void **state) {
     }
 }
 
-static void a_collection_that_begins_anew(void **state) {
-    (void)state;
+TEST_WITH(a_collection_that_begins_anew, NULL, forget) {
     offer(100, 120);
     offer(120, 140);
     assert_true(begin(140) == 120);
@@ -78,29 +72,15 @@ static void a_collection_that_begins_anew(void **state) {
 }
 
 /* A client of events has kept it longer. */
-static void a_report_that_comes_late(void **state) {
-    (void)state;
+TEST_WITH(a_report_that_comes_late, NULL, forget) {
     offer(10, 20);
     offer(20, 30);
     offer(15, 31);
     assert_true(begin(31) == 20);
 }
 
-static void what_was_not_kept_is_not_taken(void **state) {
-    (void)state;
+TEST_WITH(what_was_not_kept_is_not_taken, NULL, forget) {
     struct spex_profile nothing = {.types = NULL};
     spex_recent_offer(&recent, &nothing, &(struct spex_profile){.process = {.seconds = 4}});
     assert_true(begin(5) < 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(who_asks_seldom_gets_the_time_between, forget),
-        cmocka_unit_test_teardown(who_asks_often_gets_ten_seconds_to_twenty, forget),
-        cmocka_unit_test_teardown(clients_do_not_disturb_each_other, forget),
-        cmocka_unit_test_teardown(a_collection_that_begins_anew, forget),
-        cmocka_unit_test_teardown(a_report_that_comes_late, forget),
-        cmocka_unit_test_teardown(what_was_not_kept_is_not_taken, forget),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

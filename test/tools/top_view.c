@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What spex top shows: rows of sites and figures, their order, the cursor, and what keys send. */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <spex/site.h>
 
@@ -126,70 +124,13 @@ static void select_row(const char *name, uint32_t type) {
     fail_msg("no row %s", name);
 }
 
-static void test_sites_become_rows(void **state) {
-    (void)state;
+TEST_WITH(test_sites_become_rows, setup, teardown) {
     assert_shown("2:snapshot Alpha:lat beta:cnt beta:lat");
     assert_cell("beta", SPEX_LAT, SPEX_TOP_PERIOD, "20 (1/2)");
     assert_cell("beta", SPEX_CNT, SPEX_TOP_PERIOD, "1");
     assert_cell("2", SPEX_SNAPSHOT, SPEX_TOP_PERIOD, "off");
     assert_cell("Alpha", SPEX_LAT, SPEX_TOP_PERIOD, "gone");
     assert_cell("Alpha", SPEX_LAT, SPEX_TOP_ID, "9");
-}
-
-static void test_figures(void **state) {
-    (void)state;
-    assert_cell("beta", SPEX_LAT, SPEX_TOP_RATE, "10");
-    assert_cell("beta", SPEX_LAT, SPEX_TOP_VALUE, "time");
-    assert_cell("beta", SPEX_LAT, SPEX_TOP_MEAN, "1 ms");
-    assert_cell("beta", SPEX_LAT, SPEX_TOP_MAX, "1 ms");
-    assert_cell("beta", SPEX_LAT, SPEX_TOP_SHARE, "1 %"); /* 20 times 1 ms in 2 s */
-    assert_cell("beta", SPEX_LAT, SPEX_TOP_LOST, "~3");
-    assert_cell("beta", SPEX_CNT, SPEX_TOP_RATE, "25");
-    assert_cell("beta", SPEX_CNT, SPEX_TOP_MEAN, "");
-    assert_cell("2", SPEX_SNAPSHOT, SPEX_TOP_RATE, "");
-    assert_string_equal(view.head[0][0],
-                        "server 4711   collecting for 2.0 s   2 of 4 probe sites on");
-    assert_string_equal(view.head[0][1], "30 records/s   3 lost   overhead not known + collector "
-                                         "50 %, as believed");
-}
-
-/* 80 columns, with a budget as well. */
-static void test_the_head_fits_a_terminal(void **state) {
-    (void)state;
-    profile.process.produced = 246913579;
-    profile.process.budget = 0.02;
-    assert_int_equal(spex_top_view_fill(&view, &profile, &profile), 0);
-    assert_string_equal(view.head[0][1],
-                        "123.5 M records/s   3 lost   overhead not known + collector "
-                        "50 % (0/2 costs)");
-    assert_true(strlen(view.head[0][1]) <= 80);
-    profile.process.produced = 60;
-    profile.process.budget = 0;
-}
-
-/* One thread is not longer within a probe than all the time, though an execution began before. */
-static void test_shares_are_no_more_than_the_threads(void **state) {
-    (void)state;
-    profile.process.threads = 1;
-    times.mean = 150000; /* ticks: 20 times 0.15 s in 2 s */
-    times.min = times.max = 150000;
-    spex_histogram_add(&times.histogram, 150000, 10);
-    assert_int_equal(spex_top_view_fill(&view, &profile, &profile), 0);
-    assert_cell("beta", SPEX_LAT, SPEX_TOP_SHARE, "100 %");
-    profile.process.threads = 2;
-    assert_int_equal(spex_top_view_fill(&view, &profile, &profile), 0);
-    assert_cell("beta", SPEX_LAT, SPEX_TOP_SHARE, "150 %");
-    profile.process.threads = 0;
-}
-
-static void test_values_have_names(void **state) {
-    (void)state;
-    assert_cell("2", SPEX_SNAPSHOT, SPEX_TOP_VALUE, "v0");
-    assert_cell("beta", SPEX_CNT, SPEX_TOP_VALUE, "");
-    strcpy(sites[3].parameters, "length, load");
-    assert_int_equal(spex_top_view_fill(&view, &profile, &profile), 0);
-    assert_cell("2", SPEX_SNAPSHOT, SPEX_TOP_VALUE, "length");
-    sites[3].parameters[0] = '\0';
 }
 
 /* What a text says: a number, its prefix, and "~" or "<" before it. */
@@ -215,13 +156,12 @@ static unsigned width_of(const char *text) {
 }
 
 /* In columns as narrow as those of the screen: no number is cut so that it reads as another one. */
-static void test_numbers_are_never_cut(void **state) {
+TEST(test_numbers_are_never_cut) {
     static const enum spex_top_column columns[] = {SPEX_TOP_RATE,  SPEX_TOP_MEAN, SPEX_TOP_MAX,
                                                    SPEX_TOP_SHARE, SPEX_TOP_OFF,  SPEX_TOP_LOST};
     struct spex_top_row row = {.sites = 1, .sites_on = 1, .period = 1};
     struct spex_top_figures *figures = &row.figures[SPEX_TOP_INTERVAL];
     uint64_t random = 1;
-    (void)state;
     for (int n = 0; n < 20000; n++) {
         double value = pow(10, (double)random_below(&random, 2200) / 100 - 9);
         row.type = n % 2 ? SPEX_LAT : SPEX_CTXSW;
@@ -253,8 +193,59 @@ static void test_numbers_are_never_cut(void **state) {
     }
 }
 
-static void test_spans(void **state) {
-    (void)state;
+TEST_WITH(test_figures, setup, teardown) {
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_RATE, "10");
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_VALUE, "time");
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_MEAN, "1 ms");
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_MAX, "1 ms");
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_SHARE, "1 %"); /* 20 times 1 ms in 2 s */
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_LOST, "~3");
+    assert_cell("beta", SPEX_CNT, SPEX_TOP_RATE, "25");
+    assert_cell("beta", SPEX_CNT, SPEX_TOP_MEAN, "");
+    assert_cell("2", SPEX_SNAPSHOT, SPEX_TOP_RATE, "");
+    assert_string_equal(view.head[0][0],
+                        "server 4711   collecting for 2.0 s   2 of 4 probe sites on");
+    assert_string_equal(view.head[0][1], "30 records/s   3 lost   overhead not known + collector "
+                                         "50 %, as believed");
+}
+
+/* 80 columns, with a budget as well. */
+TEST_WITH(test_the_head_fits_a_terminal, setup, teardown) {
+    profile.process.produced = 246913579;
+    profile.process.budget = 0.02;
+    assert_int_equal(spex_top_view_fill(&view, &profile, &profile), 0);
+    assert_string_equal(view.head[0][1],
+                        "123.5 M records/s   3 lost   overhead not known + collector "
+                        "50 % (0/2 costs)");
+    assert_true(strlen(view.head[0][1]) <= 80);
+    profile.process.produced = 60;
+    profile.process.budget = 0;
+}
+
+/* One thread is not longer within a probe than all the time, though an execution began before. */
+TEST_WITH(test_shares_are_no_more_than_the_threads, setup, teardown) {
+    profile.process.threads = 1;
+    times.mean = 150000; /* ticks: 20 times 0.15 s in 2 s */
+    times.min = times.max = 150000;
+    spex_histogram_add(&times.histogram, 150000, 10);
+    assert_int_equal(spex_top_view_fill(&view, &profile, &profile), 0);
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_SHARE, "100 %");
+    profile.process.threads = 2;
+    assert_int_equal(spex_top_view_fill(&view, &profile, &profile), 0);
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_SHARE, "150 %");
+    profile.process.threads = 0;
+}
+
+TEST_WITH(test_values_have_names, setup, teardown) {
+    assert_cell("2", SPEX_SNAPSHOT, SPEX_TOP_VALUE, "v0");
+    assert_cell("beta", SPEX_CNT, SPEX_TOP_VALUE, "");
+    strcpy(sites[3].parameters, "length, load");
+    assert_int_equal(spex_top_view_fill(&view, &profile, &profile), 0);
+    assert_cell("2", SPEX_SNAPSHOT, SPEX_TOP_VALUE, "length");
+    sites[3].parameters[0] = '\0';
+}
+
+TEST_WITH(test_spans, setup, teardown) {
     assert_int_equal(spex_top_view_fill(&view, &profile, NULL), 0);
     assert_cell("beta", SPEX_CNT, SPEX_TOP_RATE, "");
     assert_string_equal(view.head[SPEX_TOP_INTERVAL][1], "");
@@ -262,8 +253,7 @@ static void test_spans(void **state) {
     assert_cell("beta", SPEX_CNT, SPEX_TOP_RATE, "25");
 }
 
-static void test_sorting(void **state) {
-    (void)state;
+TEST_WITH(test_sorting, setup, teardown) {
     sort_by(SPEX_TOP_ID);
     assert_shown("2:snapshot beta:cnt beta:lat Alpha:lat");
     sort_by(SPEX_TOP_TYPE);
@@ -289,8 +279,7 @@ static void filter(const char *text) {
     spex_top_view_arrange(&view);
 }
 
-static void test_filter(void **state) {
-    (void)state;
+TEST_WITH(test_filter, setup, teardown) {
     filter("ALPHA");
     assert_shown("Alpha:lat");
     filter(":lat");
@@ -303,8 +292,7 @@ static void test_filter(void **state) {
     assert_int_equal(view.shown_count, 4);
 }
 
-static void test_the_cursor_stays_at_its_probe(void **state) {
-    (void)state;
+TEST_WITH(test_the_cursor_stays_at_its_probe, setup, teardown) {
     select_row("beta", SPEX_LAT);
     assert_int_equal(view.cursor, 3);
     sort_by(SPEX_TOP_PERIOD);
@@ -329,8 +317,7 @@ static void assert_toggled(const char *selection) {
     assert_string_equal(text, selection);
 }
 
-static void test_toggling(void **state) {
-    (void)state;
+TEST_WITH(test_toggling, setup, teardown) {
     select_row("2", SPEX_SNAPSHOT);
     assert_toggled("+2:snapshot");
     assert_cell("2", SPEX_SNAPSHOT, SPEX_TOP_PERIOD, "1");
@@ -347,8 +334,7 @@ static void test_toggling(void **state) {
     assert_string_equal(text, "the library of Alpha is not loaded any more");
 }
 
-static void test_periods(void **state) {
-    (void)state;
+TEST_WITH(test_periods, setup, teardown) {
     char text[128];
     select_row("beta", SPEX_LAT);
     struct spex_top_row *row = spex_top_view_current(&view);
@@ -370,10 +356,9 @@ static void test_periods(void **state) {
     assert_string_equal(text, "2 is off");
 }
 
-static void test_a_polled_probe(void **state) {
+TEST_WITH(test_a_polled_probe, setup, teardown) {
     struct spex_profile_probe before = rows[0].probe;
     char text[128];
-    (void)state;
     sites[2].kind = rows[0].probe.kind = SPEX_SAMPLING_POLLING;
     rows[0].probe.count = 0;
     rows[0].probe.polled_seconds = rows[0].probe.on_seconds;
@@ -395,8 +380,7 @@ static void test_a_polled_probe(void **state) {
     rows[0].probe = before;
 }
 
-static void test_a_program_without_probes(void **state) {
-    (void)state;
+TEST_WITH(test_a_program_without_probes, setup, teardown) {
     const struct spex_profile none = {.process = {.command = "empty"}};
     assert_int_equal(spex_top_view_fill(&view, &none, &none), 0);
     assert_shown("");
@@ -405,7 +389,7 @@ static void test_a_program_without_probes(void **state) {
 }
 
 /* Two libraries with a probe 1, and one with a name in the place of an id. */
-static void test_providers(void **state) {
+TEST_WITH(test_providers, setup, teardown) {
     static struct spex_profile_site two[] = {
         {.probe_id = 1, .name = "send", .provider = "lib,a", .declared = 2},
         {.probe_id = 65535, .provider = "libb", .declared = 2},
@@ -416,7 +400,6 @@ static void test_providers(void **state) {
                                                 {"libb/parse", "+libb/parse:lat"}};
     const struct spex_profile both = {.sites = two, .site_count = COUNT_OF(two)};
     char text[64];
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(two); s++) {
         two[s].probe_type = SPEX_LAT;
         two[s].subsample = two[s].loaded = 1;
@@ -429,25 +412,4 @@ static void test_providers(void **state) {
         assert_int_equal(spex_top_row_toggle(&view.rows[r], text, sizeof(text)), 0);
         assert_string_equal(text, selections[found][1]);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_sites_become_rows, setup, teardown),
-        cmocka_unit_test(test_numbers_are_never_cut),
-        cmocka_unit_test_setup_teardown(test_figures, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_head_fits_a_terminal, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_shares_are_no_more_than_the_threads, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_values_have_names, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_spans, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_sorting, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_filter, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_cursor_stays_at_its_probe, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_toggling, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_periods, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_polled_probe, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_providers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_program_without_probes, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,14 @@
  * quantiles, deadlines. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "base/clock.h"
@@ -34,9 +29,8 @@
 
 /* In the last quarter of the numbers, of which no more than 1024 count; a low one where it is
  * full. */
-static void descriptors_are_high(void **state) {
+TEST(descriptors_are_high) {
     struct rlimit before, limit;
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     static const rlim_t ends[] = {1024, 400};
     for (size_t e = 0; e < COUNT_OF(ends); e++) {
@@ -70,9 +64,8 @@ static void descriptors_are_high(void **state) {
 }
 
 /* What the program has put in the place of a descriptor is neither used nor closed. */
-static void descriptors_of_others_stay(void **state) {
+TEST(descriptors_of_others_stay) {
     int pipes[2];
-    (void)state;
     assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
     struct spex_descriptor ours = spex_descriptor_of(pipes[0]);
     assert_true(spex_descriptor_is_ours(&ours));
@@ -103,8 +96,7 @@ static void descriptors_of_others_stay(void **state) {
 
 /* Nothing is a descriptor that is none. One that is closed soon keeps its number, but for those of
  * the standard streams. */
-static void brief_descriptors(void **state) {
-    (void)state;
+TEST(brief_descriptors) {
     assert_int_equal(spex_descriptor_of(-1).number, -1);
     assert_int_equal(spex_descriptor_brief(-1).number, -1);
     int number = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -126,9 +118,8 @@ static void brief_descriptors(void **state) {
     close(input);
 }
 
-static void files_of_the_kernel(void **state) {
+TEST(files_of_the_kernel) {
     char text[64], few[4], path[] = "/proc/self/comm";
-    (void)state;
     assert_int_equal(prctl(PR_SET_NAME, "a name"), 0);
     assert_int_equal(spex_descriptor_read_path(path, text, sizeof(text)), 7);
     assert_string_equal(text, "a name\n");
@@ -139,11 +130,10 @@ static void files_of_the_kernel(void **state) {
 }
 
 /* What is on the number of standard error, and whether spex may write to it. */
-static void standard_streams(void **state) {
+TEST(standard_streams) {
     char name[] = "/tmp/spex-standard-XXXXXX";
     int kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), file = mkostemp(name, O_CLOEXEC);
     int ends[2], sockets[2], input = socket(AF_INET, SOCK_STREAM, 0);
-    (void)state;
     assert_true(kept >= 0 && file >= 0 && unlink(name) == 0);
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
@@ -181,7 +171,7 @@ static void standard_streams(void **state) {
 
 /* ---- numbers ---- */
 
-static void integers(void **state) {
+TEST(integers) {
     static const struct {
         const char *text;
         int64_t value;
@@ -204,14 +194,13 @@ static void integers(void **state) {
                                       "1e3",
                                       "9223372036854775808"};
     int64_t value;
-    (void)state;
     for (size_t g = 0; g < COUNT_OF(good); g++)
         assert_true(spex_number_integer(good[g].text, &value) && value == good[g].value);
     for (size_t b = 0; b < COUNT_OF(bad); b++)
         assert_false(spex_number_integer(bad[b], &value));
 }
 
-static void seconds(void **state) {
+TEST(seconds) {
     static const struct {
         const char *text;
         double value;
@@ -222,7 +211,6 @@ static void seconds(void **state) {
     static const char *const bad[] = {"",   ".",   ".5",  "1.",         "-1",  "+1",
                                       " 1", "1e3", "1,5", "1000000000", "inf", "1.5s"};
     double value;
-    (void)state;
     for (size_t g = 0; g < COUNT_OF(good); g++)
         assert_true(spex_number_seconds(good[g].text, &value) &&
                     fabs(value - good[g].value) <= 1e-12 * good[g].value);
@@ -237,7 +225,7 @@ static void seconds(void **state) {
 }
 
 /* Unicode, table 3-7, at the bounds of each row; and control characters. */
-static void printable_texts(void **state) {
+TEST(printable_texts) {
     static const struct {
         const char *text, *made;
     } texts[] = {
@@ -262,7 +250,6 @@ static void printable_texts(void **state) {
         {"\xe2\x82\xc0", "???"},
     };
     char text[64];
-    (void)state;
     for (size_t t = 0; t < COUNT_OF(texts); t++) {
         assert_int_equal(spex_is_printable(texts[t].text), !texts[t].made);
         strcpy(text, texts[t].text);
@@ -275,7 +262,7 @@ static void printable_texts(void **state) {
 /* ---- variables ---- */
 
 /* Once in a process, so that one environment has all cases. */
-static void misspelt_variables(void **state) {
+TEST(misspelt_variables) {
     static const char *const said[] = {
         "spex: SPEX_PROBE is no variable of spex's; did you mean SPEX_PROBES?\n",
         "spex: SPEX_BUGDET is no variable of spex's; did you mean SPEX_BUDGET?\n",
@@ -284,7 +271,6 @@ static void misspelt_variables(void **state) {
         "spex: SPEX_COMMITS is no variable of spex's; did you mean SPEX_COMMIT?\n",
         "spex: SPEX_SOMETHING_ELSE is no variable of spex's; there are: SPEX_PROBES, ",
     };
-    (void)state;
     clearenv();
     setenv("SPEX_PROBE", "x", 1);
     setenv("SPEX_BUGDET", "x", 1);
@@ -334,7 +320,7 @@ static double density_of_student(double value, double freedom) {
 }
 
 /* Errors are those of the algorithm, which this limits with some to spare. */
-static void quantiles_of_student(void **state) {
+TEST(quantiles_of_student) {
     static const struct {
         double freedom, error, probabilities[6];
     } rows[] = {
@@ -356,7 +342,6 @@ static void quantiles_of_student(void **state) {
         {1000, 1e-9, {0.1, 0.05, 0.01, 1e-3}},
         {2000, 5e-7, {0.1, 0.05}},
     };
-    (void)state;
     for (size_t r = 0; r < COUNT_OF(rows); r++)
         for (size_t i = 0; i < COUNT_OF(rows[r].probabilities); i++) {
             double freedom = rows[r].freedom, probability = rows[r].probabilities[i];
@@ -375,8 +360,7 @@ static void quantiles_of_student(void **state) {
     assert_true(spex_student_95(10) == spex_student_two_sided(0.05, 10));
 }
 
-static void deadlines(void **state) {
-    (void)state;
+TEST(deadlines) {
     assert_int_equal(spex_deadline_left_ms(spex_deadline_in(0)), 0);
     assert_int_equal(spex_deadline_left_ms(spex_deadline_in(-5)), 0);
     assert_in_range(spex_deadline_left_ms(spex_deadline_in(1000)), 900000, 1000000);
@@ -388,13 +372,12 @@ static void deadlines(void **state) {
 
 /* ---- widths ---- */
 
-static void widths_of_texts(void **state) {
+TEST(widths_of_texts) {
     static const struct {
         const char *columns;
         unsigned width;
     } known[] = {{"", 80},   {"132", 132}, {"20", 20},   {"19", 80},
                  {"-1", 80}, {"wide", 80}, {"0x99", 80}, {"99999999999999999999", 80}};
-    (void)state;
     for (size_t k = 0; k < COUNT_OF(known); k++) {
         setenv("COLUMNS", known[k].columns, 1);
         assert_int_equal(spex_text_width(), known[k].width);
@@ -404,9 +387,8 @@ static void widths_of_texts(void **state) {
 }
 
 /* One that does not know its width is as good as none. */
-static void widths_of_terminals(void **state) {
+TEST(widths_of_terminals) {
     struct winsize size = {.ws_row = 24};
-    (void)state;
     FILE *file = fdopen(posix_openpt(O_RDWR | O_NOCTTY), "r+"), *none = fopen("/dev/null", "we");
     assert_true(file && none);
     assert_int_equal(spex_terminal_width(none, 33), 33);
@@ -425,33 +407,12 @@ static void *never_run(void *unused) {
 }
 
 /* No address space has such a stack. What has not started is not waited for. */
-static void threads_that_do_not_start(void **state) {
+TEST(threads_that_do_not_start) {
     pthread_t thread;
-    (void)state;
     assert_int_equal(spex_service_thread_start(&thread, "none", (size_t)1 << 50, never_run, NULL),
                      -EAGAIN);
     struct spex_patience patience = spex_patience_for(60 * (uint64_t)1000000000);
     const struct spex_patience before = patience;
     spex_service_threads_await(&patience);
     assert_int_equal(patience.sleeps, before.sleeps);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(descriptors_are_high),
-        cmocka_unit_test(descriptors_of_others_stay),
-        cmocka_unit_test(brief_descriptors),
-        cmocka_unit_test(files_of_the_kernel),
-        cmocka_unit_test(standard_streams),
-        cmocka_unit_test(integers),
-        cmocka_unit_test(seconds),
-        cmocka_unit_test(printable_texts),
-        cmocka_unit_test(misspelt_variables),
-        cmocka_unit_test(quantiles_of_student),
-        cmocka_unit_test(deadlines),
-        cmocka_unit_test(widths_of_texts),
-        cmocka_unit_test(widths_of_terminals),
-        cmocka_unit_test(threads_that_do_not_start),
-    };
-    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

@@ -3,15 +3,10 @@
  * own, clocks; and random numbers against another calculation of them. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "base/clock.h"
@@ -28,10 +23,9 @@ static int next_descriptor(void) {
     return fd;
 }
 
-static void possible_cpus(void **state) {
+TEST(possible_cpus) {
     char list[4096] = "";
     unsigned last = 0;
-    (void)state;
     FILE *file = fopen("/sys/devices/system/cpu/possible", "re");
     if (!file || !fgets(list, sizeof(list), file))
         skip();
@@ -62,11 +56,10 @@ static void expect_directory(const char *begins) {
     assert_int_equal(rmdir(path), 0);
 }
 
-static void directories_are_private(void **state) {
+TEST(directories_are_private) {
     char parent[] = "/tmp/spex-base-XXXXXX", link[64], begins[128];
     char path[SPEX_PRIVATE_DIRECTORY_BYTES], long_name[SPEX_PRIVATE_DIRECTORY_BYTES];
     struct spex_error error = {""};
-    (void)state;
     assert_non_null(mkdtemp(parent));
     snprintf(begins, sizeof(begins), "%s/spex-name-", parent);
     snprintf(link, sizeof(link), "%s/link", parent);
@@ -112,8 +105,7 @@ static uint64_t xoroshiro(uint64_t s[2]) {
     return result;
 }
 
-static void random_numbers(void **state) {
-    (void)state;
+TEST(random_numbers) {
     for (uint64_t seed = 0; seed < 20; seed++)
         for (uint64_t stream = 0; stream < 20; stream++) {
             struct spex_random random;
@@ -144,12 +136,11 @@ static void *tell(void *argument) {
 }
 
 /* More threads than can be starting at a time, after as many that cannot start. */
-static void threads_have_a_name_and_no_signals(void **state) {
+TEST(threads_have_a_name_and_no_signals) {
     enum { MANY = 80 };
     static struct told told[MANY];
     pthread_t threads[MANY];
     sigset_t before, after;
-    (void)state;
     pthread_sigmask(SIG_BLOCK, NULL, &before);
     for (unsigned t = 0; t < MANY; t++)
         assert_int_equal(
@@ -178,8 +169,7 @@ static void threads_have_a_name_and_no_signals(void **state) {
 }
 
 /* Of what a thread has taken, since it last said so. */
-static void cpu_time_is_noted_once(void **state) {
-    (void)state;
+TEST(cpu_time_is_noted_once) {
     uint64_t before = spex_service_cpu_ns(), since = 0;
     spex_service_cpu_note(&since);
     assert_int_equal(spex_service_cpu_ns() - before, since);
@@ -192,7 +182,7 @@ static void cpu_time_is_noted_once(void **state) {
 
 /* ---- clocks ---- */
 
-static void rates_of_ticks(void **state) {
+TEST(rates_of_ticks) {
     static const struct {
         struct spex_instant from, to;
         double rate;
@@ -207,7 +197,6 @@ static void rates_of_ticks(void **state) {
         {{1000, 1000000, 0}, {3001000, 1000000, 0}, 0},
         {{1000, 1000001, 0}, {3001000, 1000000, 0}, 0},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++)
         assert_true(spex_tick_rate(cases[c].from, cases[c].to) == cases[c].rate);
     struct spex_instant begin = spex_instant_now();
@@ -217,9 +206,8 @@ static void rates_of_ticks(void **state) {
     assert_true(rate > 0);
 }
 
-static void times_of_clocks(void **state) {
+TEST(times_of_clocks) {
     struct timespec now;
-    (void)state;
     clock_gettime(CLOCK_REALTIME, &now);
     uint64_t ns = spex_clock_ns(CLOCK_REALTIME);
     double seconds = spex_clock_seconds(CLOCK_REALTIME);
@@ -231,25 +219,10 @@ static void times_of_clocks(void **state) {
 }
 
 /* Of what is left, a part, and at least the shortest wait. */
-static void shares_of_a_deadline(void **state) {
-    (void)state;
+TEST(shares_of_a_deadline) {
     struct spex_deadline far = spex_deadline_in(100000), past = spex_deadline_in(-1);
     assert_in_range(spex_deadline_share_ms(far, 4), 20000000, 25000000);
     assert_in_range(spex_deadline_share_ms(far, 1), 80000000, 100000000);
     assert_int_equal(spex_deadline_share_ms(far, INT32_MAX), 1);
     assert_int_equal(spex_deadline_share_ms(past, 2), 1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(possible_cpus),
-        cmocka_unit_test(directories_are_private),
-        cmocka_unit_test(random_numbers),
-        cmocka_unit_test(threads_have_a_name_and_no_signals),
-        cmocka_unit_test(cpu_time_is_noted_once),
-        cmocka_unit_test(rates_of_ticks),
-        cmocka_unit_test(times_of_clocks),
-        cmocka_unit_test(shares_of_a_deadline),
-    };
-    return cmocka_run_group_tests_name("base_process", tests, NULL, NULL);
 }

@@ -2,7 +2,6 @@
 /* What calibration finds for costs that are known: each step of the loops that it times takes its
  * ticks of a clock that stands still otherwise. Some executions are disturbed, and take longer. */
 #include <errno.h>
-#include <string.h>
 
 #include <spex/kernel.h>
 #include <spex/probe.h>
@@ -192,9 +191,8 @@ static void expect(const struct type *type) {
 }
 
 /* The first type measures what polling and calls cost. Few of the readings are far too large. */
-static void a_span_of_nothing_reads_what_most_of_them_read(void **state) {
+TEST(a_span_of_nothing_reads_what_most_of_them_read) {
     const struct type type = {SPEX_LAT, GIVEN, 2, 0, true, true};
-    (void)state;
     wind_up(CLOCK, 4, 0);
     for (unsigned r = 0; r < COUNT_OF(clockwork.reads); r++)
         clockwork.reads[r] = r ? 9 : 10000;
@@ -207,10 +205,9 @@ static void a_span_of_nothing_reads_what_most_of_them_read(void **state) {
 
 /* Where nothing takes time there are as many rounds as there can be. Half of the readings are 2
  * larger; of these some are left out. */
-static void readings_differ_by_their_deviation(void **state) {
+TEST(readings_differ_by_their_deviation) {
     enum { TRIALS = 2 * 16, MOST_ROUNDS = 120, REPETITIONS = 250 };
     const struct type type = {SPEX_TPT, GIVEN, 2, 0, true, true};
-    (void)state;
     wind_up(1, 0, 0);
     clockwork.steps = false;
     clockwork.record = 0;
@@ -226,10 +223,9 @@ static void readings_differ_by_their_deviation(void **state) {
 }
 
 /* What takes long is executed as seldom as can be. */
-static void what_takes_long_is_executed_a_few_times(void **state) {
+TEST(what_takes_long_is_executed_a_few_times) {
     enum { TRIALS = 2 * 16, LEAST_ROUNDS = 7, REPETITIONS = 16 };
     const struct type type = {SPEX_CNT, GIVEN, 1, 0, true, true};
-    (void)state;
     wind_up(CLOCK, 100000, 0);
     expect(&type);
     assert_int_equal(clockwork.offs, TRIALS + LEAST_ROUNDS * (1 + REPETITIONS));
@@ -237,10 +233,9 @@ static void what_takes_long_is_executed_a_few_times(void **state) {
 }
 
 /* Batches of about 1000 ticks, in rounds for about 250000. */
-static void what_takes_some_time_is_executed_for_some_time(void **state) {
+TEST(what_takes_some_time_is_executed_for_some_time) {
     enum { TRIALS = 2 * 16, TICKS = 1000, IN_ALL = 250000 };
     const struct type type = {SPEX_FLT, GIVEN, 1, 0, true, false};
-    (void)state;
     wind_up(CLOCK, 10, 0);
     uint64_t repetitions = TICKS / ((CLOCK + 16 * 10) / 16);
     expect(&type);
@@ -250,7 +245,7 @@ static void what_takes_some_time_is_executed_for_some_time(void **state) {
     assert_in_range(ticks, IN_ALL, IN_ALL + 2 * ticks / rounds + 20 * TICKS);
 }
 
-static void each_type_costs_what_its_loop_takes(void **state) {
+TEST(each_type_costs_what_its_loop_takes) {
     static const struct type types[] = {
         {SPEX_KERNEL, SPEX_KERNEL_PARAMETERS, 2, ENTER + LEAVE, false, true},
         {SPEX_SNAPSHOT, SPEX_MAX_FIELDS, 1, 0, true, true},
@@ -259,7 +254,6 @@ static void each_type_costs_what_its_loop_takes(void **state) {
         {SPEX_PERFCNTR, GIVEN, 0, 0, true, false},
         {SPEX_SPAN, GIVEN, 0, ENTER + LEAVE, false, false},
     };
-    (void)state;
     for (size_t t = 0; t < COUNT_OF(types); t++) {
         wind_up(CLOCK, 4, 400);
         clockwork.record = 20 + t;
@@ -268,9 +262,8 @@ static void each_type_costs_what_its_loop_takes(void **state) {
     }
 }
 
-static void a_region_costs_what_its_passes_take(void **state) {
+TEST(a_region_costs_what_its_passes_take) {
     const struct spex_region_cost none = {0};
-    (void)state;
     for (unsigned round = 0; round < 2; round++) {
         struct spex_thread *thread = spex_thread_attach();
         const struct spex_random random = thread->random;
@@ -291,20 +284,12 @@ static void a_region_costs_what_its_passes_take(void **state) {
 
 /* The first type that is measured measures more than others. */
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_span_of_nothing_reads_what_most_of_them_read),
-        cmocka_unit_test(readings_differ_by_their_deviation),
-        cmocka_unit_test(what_takes_long_is_executed_a_few_times),
-        cmocka_unit_test(what_takes_some_time_is_executed_for_some_time),
-        cmocka_unit_test(each_type_costs_what_its_loop_takes),
-        cmocka_unit_test(a_region_costs_what_its_passes_take),
-    };
     const struct spex_options options = {
         .size = sizeof(options), .probes = "*", .out = "/dev/null", .no_calibration = true};
     if (spex_start(&options) != 0)
         return 1;
     probed();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = tests_run(NULL, NULL);
     spex_stop();
     return failed;
 }

@@ -4,7 +4,6 @@
 #define SPEX_TEST_CHANCE_H
 
 #include <math.h>
-#include <stdint.h>
 
 #include "../check.h"
 

@@ -22,11 +22,10 @@ static int64_t behind_ps(struct spex_trace_clock clock, uint64_t ticks, uint64_t
 }
 
 /* Half a tick and half a nanosecond of rounding, and the errors of doubles. */
-static void the_clock_is_right_at_the_first_moment(void **state) {
+TEST(the_clock_is_right_at_the_first_moment) {
     static const uint64_t rates[] = {1000000,    24000000,   999999999,
                                      1000000000, 2999999997, 5000000000};
     uint64_t seed = 1;
-    (void)state;
     for (unsigned i = 0; i < 20000; i++) {
         uint64_t rate = rates[i % COUNT_OF(rates)];
         struct spex_journal_clock first = {.ticks = random_next(&seed) >> (8 + i % 40),
@@ -51,7 +50,7 @@ static void the_clock_is_right_at_the_first_moment(void **state) {
     }
 }
 
-static void rates_are_rounded_to_the_nearest(void **state) {
+TEST(rates_are_rounded_to_the_nearest) {
     static const struct {
         uint64_t ticks, ns, rate;
     } cases[] = {
@@ -68,7 +67,6 @@ static void rates_are_rounded_to_the_nearest(void **state) {
     };
     const struct spex_journal_clock first = {
         .ticks = 1 << 20, .realtime_ns = 5000, .monotonic_ns = 1 << 20};
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_journal_clock later = {.ticks = first.ticks + cases[c].ticks,
                                            .monotonic_ns = first.monotonic_ns + cases[c].ns};
@@ -80,8 +78,7 @@ static void rates_are_rounded_to_the_nearest(void **state) {
 }
 
 /* Each clock of a reading lies between what it says before and behind. */
-static void a_reading_is_of_now(void **state) {
-    (void)state;
+TEST(a_reading_is_of_now) {
     for (unsigned i = 0; i < 100; i++) {
         uint64_t ticks = spex_ticks(), monotonic = spex_clock_ns(CLOCK_MONOTONIC);
         uint64_t realtime = spex_clock_ns(CLOCK_REALTIME);
@@ -91,13 +88,4 @@ static void a_reading_is_of_now(void **state) {
         assert_in_range(now.realtime_ns, realtime, spex_clock_ns(CLOCK_REALTIME));
         assert_int_equal(now.whole, 0);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_clock_is_right_at_the_first_moment),
-        cmocka_unit_test(rates_are_rounded_to_the_nearest),
-        cmocka_unit_test(a_reading_is_of_now),
-    };
-    return cmocka_run_group_tests_name("clock_anchor", tests, NULL, NULL);
 }

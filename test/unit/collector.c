@@ -26,8 +26,7 @@ static void expect_watermark(unsigned collector, uint64_t watermark) {
 /* ---- passes ---- */
 
 /* Each ring in use has one collector, and those of a type are spread, as are those of a CPU. */
-static void rings_are_spread_over_collectors(void **state) {
-    (void)state;
+TEST_WITH(rings_are_spread_over_collectors, setup, teardown) {
     for (unsigned count = 1; count <= 5; count++) {
         unsigned owners[RINGS] = {0}, owner[RINGS];
         begin(count, 8);
@@ -54,8 +53,7 @@ static void rings_are_spread_over_collectors(void **state) {
     }
 }
 
-static void chores_follow_the_passes_of_the_first(void **state) {
-    (void)state;
+TEST_WITH(chores_follow_the_passes_of_the_first, setup, teardown) {
     begin(2, 8);
     world.pending[0] = 3;
     pass(0);
@@ -71,8 +69,7 @@ static void chores_follow_the_passes_of_the_first(void **state) {
 }
 
 /* What has been read up to: now, unless records are left in a ring. */
-static void watermarks_are_before_what_is_left(void **state) {
-    (void)state;
+TEST_WITH(watermarks_are_before_what_is_left, setup, teardown) {
     begin(1, 8);
     world.times[4] = 500;
     world.pending[4] = 7;
@@ -118,9 +115,8 @@ static void watermarks_are_before_what_is_left(void **state) {
 }
 
 /* 768 at most of a ring with atomic commits. */
-static void batches_have_a_limit(void **state) {
+TEST_WITH(batches_have_a_limit, setup, teardown) {
     static const unsigned batches[] = {767, 768, 769, 4096};
-    (void)state;
     for (unsigned atomic = 0; atomic < 2; atomic++)
         for (size_t b = 0; b < COUNT_OF(batches); b++) {
             setup(NULL);
@@ -198,19 +194,16 @@ static void check_sleeps(uint64_t rest_ns) {
     assert_true(longest <= (rest_ns > SPEX_SLEEP_IDLE_NS ? rest_ns : SPEX_SLEEP_IDLE_NS));
 }
 
-static void sleeps_follow_fills_and_records(void **state) {
-    (void)state;
+TEST_WITH(sleeps_follow_fills_and_records, setup, teardown) {
     check_sleeps(0);
 }
 
-static void sleeps_are_as_long_as_a_budget_asks(void **state) {
-    (void)state;
+TEST_WITH(sleeps_are_as_long_as_a_budget_asks, setup, teardown) {
     check_sleeps(UINT64_C(1000000000));
 }
 
 /* Only where they rest for longer than usual. */
-static void who_rests_can_be_hurried(void **state) {
-    (void)state;
+TEST_WITH(who_rests_can_be_hurried, setup, teardown) {
     begin(1, 8);
     spex_collectors_rest(SPEX_SLEEP_LONGEST_NS);
     assert_false(spex_collectors_hurry());
@@ -222,7 +215,7 @@ static void who_rests_can_be_hurried(void **state) {
 }
 
 /* The next chore that is due is waited for; while no site is on, those alone that are timed. */
-static void chores_are_waited_for(void **state) {
+TEST_WITH(chores_are_waited_for, setup, teardown) {
     static const struct {
         uint64_t first, second;
         bool on, holds;
@@ -241,7 +234,6 @@ static void chores_are_waited_for(void **state) {
         {UINT64_MAX, UINT64_MAX, false, true, 100000, false},
         {70000, 60000, false, true, 60000, false},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         setup(NULL);
         begin(2, 8);
@@ -279,8 +271,7 @@ static void come(void) {
 }
 
 /* Without sinks nothing is read, not even at the end. */
-static void nothing_is_read_before_the_beginning(void **state) {
-    (void)state;
+TEST_WITH(nothing_is_read_before_the_beginning, setup, teardown) {
     assert_int_equal(spex_collectors_start(1, 8), 0);
     world.pending[0] = 3;
     world.stop_after = 2;
@@ -297,15 +288,4 @@ static void nothing_is_read_before_the_beginning(void **state) {
     collector_run(&collectors.threads[0]);
     expect_event(0, BATCH, 0, 3, 0);
     assert_int_equal(world.rests[2].ns, 100000);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(rings_are_spread_over_collectors),     TEST(chores_follow_the_passes_of_the_first),
-        TEST(watermarks_are_before_what_is_left),   TEST(batches_have_a_limit),
-        TEST(sleeps_follow_fills_and_records),      TEST(who_rests_can_be_hurried),
-        TEST(sleeps_are_as_long_as_a_budget_asks),  TEST(chores_are_waited_for),
-        TEST(nothing_is_read_before_the_beginning),
-    };
-    return cmocka_run_group_tests_name("collector", tests, NULL, NULL);
 }

@@ -13,8 +13,7 @@ static size_t passes_so_far(void) {
 }
 
 /* All that is in the rings is read; what stays unfinished is visited 256 times. */
-static void rings_are_read_empty_at_the_end(void **state) {
-    (void)state;
+TEST_WITH(rings_are_read_empty_at_the_end, setup, teardown) {
     begin(1, 8);
     collectors.stopping = true;
     collector_run(&collectors.threads[0]);
@@ -42,9 +41,8 @@ static void use_cpu(void) {
 }
 
 /* Every 16 passes, 4096 records, or before a long sleep. */
-static void cpu_time_is_noted_now_and_then(void **state) {
+TEST_WITH(cpu_time_is_noted_now_and_then, setup, teardown) {
     struct collector *self = &collectors.threads[0];
-    (void)state;
     begin(1, 4096);
     for (unsigned p = 1; p <= 48; p++) {
         note_cpu_now_and_then(self, 10, SPEX_SLEEP_PROMPT_NS - 1);
@@ -84,8 +82,7 @@ static void cpu_time_is_noted_now_and_then(void **state) {
 
 /* ---- starts, stops and forks ---- */
 
-static void a_start_that_fails_leaves_nothing(void **state) {
-    (void)state;
+TEST_WITH(a_start_that_fails_leaves_nothing, setup, teardown) {
     world.prepare_error = -ENOMEM;
     assert_int_equal(spex_collectors_start(3, 8), -ENOMEM);
     world.prepare_error = 0;
@@ -123,9 +120,8 @@ static void a_start_that_fails_leaves_nothing(void **state) {
 }
 
 /* A fork has both locks, or, where a pass lasts longer than it may wait, none. */
-static void a_fork_keeps_passes_out(void **state) {
+TEST_WITH(a_fork_keeps_passes_out, setup, teardown) {
     struct spex_patience long_one = spex_patience_for(3600000000000), none = {0};
-    (void)state;
     begin(2, 8);
     spex_collectors_fork_prepare(&long_one);
     assert_int_equal(pthread_mutex_trylock(&pass_turn), EBUSY);
@@ -157,14 +153,4 @@ static void a_fork_keeps_passes_out(void **state) {
     assert_int_equal(pthread_mutex_trylock(&pass_turn), 0);
     assert_int_equal(pthread_rwlock_trywrlock(&pass_lock), 0);
     spex_collectors_fork_child();
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(rings_are_read_empty_at_the_end),
-        TEST(cpu_time_is_noted_now_and_then),
-        TEST(a_start_that_fails_leaves_nothing),
-        TEST(a_fork_keeps_passes_out),
-    };
-    return cmocka_run_group_tests_name("collector_ends", tests, NULL, NULL);
 }

@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <spex/ticks.h>
 
@@ -252,7 +250,5 @@ static inline void begin(unsigned count, unsigned batch) {
     assert_int_equal(spex_collectors_start(count, batch), 0);
     spex_collectors_begin(chores, COUNT_OF(chores));
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 #endif

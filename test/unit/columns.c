@@ -2,9 +2,6 @@
 /* Text in columns. */
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "../check.h"
 #include "profile/columns.h"
@@ -27,16 +24,14 @@ static void expect(struct spex_columns *columns, const char *expected) {
     free(text);
 }
 
-static void headings_alone(void **state) {
+TEST(headings_alone) {
     struct spex_columns columns;
-    (void)state;
     begin(&columns);
     expect(&columns, "name  size  share\n");
 }
 
-static void columns_are_as_wide_as_they_must_be(void **state) {
+TEST(columns_are_as_wide_as_they_must_be) {
     struct spex_columns columns;
-    (void)state;
     begin(&columns);
     spex_columns_add(&columns, "%s", "a");
     spex_columns_add(&columns, "%d", 1234567);
@@ -49,9 +44,8 @@ static void columns_are_as_wide_as_they_must_be(void **state) {
                      "a long name        1  100 %\n");
 }
 
-static void characters_of_several_bytes_are_one_wide(void **state) {
+TEST(characters_of_several_bytes_are_one_wide) {
     struct spex_columns columns;
-    (void)state;
     begin(&columns);
     spex_columns_add(&columns, "%s", "Straße");
     spex_columns_add(&columns, "%s", "±1 µs");
@@ -65,10 +59,9 @@ static void characters_of_several_bytes_are_one_wide(void **state) {
 }
 
 /* Wide ones take two columns, accents on their own none. */
-static void wide_characters_take_two_columns(void **state) {
+TEST(wide_characters_take_two_columns) {
     static const uint8_t order[] = {1};
     struct spex_columns columns;
-    (void)state;
     for (unsigned width = 24; width >= 15; width -= 9) {
         begin(&columns);
         spex_columns_add(&columns, "%s", "数据库查询");
@@ -92,9 +85,8 @@ static void wide_characters_take_two_columns(void **state) {
     }
 }
 
-static void empty_cells_leave_no_blanks_at_the_end(void **state) {
+TEST(empty_cells_leave_no_blanks_at_the_end) {
     struct spex_columns columns;
-    (void)state;
     begin(&columns);
     spex_columns_add(&columns, "%s", "short");
     spex_columns_end_row(&columns);
@@ -113,12 +105,11 @@ static void empty_cells_leave_no_blanks_at_the_end(void **state) {
                      "b         2\n");
 }
 
-static void many_rows(void **state) {
+TEST(many_rows) {
     struct spex_columns columns;
     char *expected = NULL;
     size_t size;
     FILE *file = open_memstream(&expected, &size);
-    (void)state;
     assert_non_null(file);
     begin(&columns);
     fputs("name  size\n", file);
@@ -152,9 +143,8 @@ static void expect_fitted(unsigned width, const uint8_t *order, unsigned count,
 }
 
 /* Columns go from the end of the order, and those beside them with them; the name gives way. */
-static void columns_that_fit(void **state) {
+TEST(columns_that_fit) {
     static const uint8_t size_first[] = {1, 3}, share_first[] = {3, 1}, margin_last[] = {1, 3, 2};
-    (void)state;
     expect_fitted(29, size_first, 2,
                   "name          size      share\n"
                   "größe.prüfen  1000 ±12    5 %\n"
@@ -181,9 +171,8 @@ static void columns_that_fit(void **state) {
                   "b\n");
 }
 
-static void columns_that_say_nothing(void **state) {
+TEST(columns_that_say_nothing) {
     struct spex_columns columns;
-    (void)state;
     for (int more = 0; more < 2; more++) {
         begin(&columns);
         for (int r = 0; r < 3; r++) {
@@ -201,10 +190,9 @@ static void columns_that_say_nothing(void **state) {
     expect(&columns, "name  size  share\n");
 }
 
-static void columns_without_memory(void **state) {
+TEST(columns_without_memory) {
     static const uint8_t order[] = {1, 2};
     struct spex_columns columns = {.columns = 3, .error = -ENOMEM};
-    (void)state;
     spex_columns_hide_plain(&columns, 1, "0");
     spex_columns_fit(&columns, 80, order, COUNT_OF(order));
     expect(&columns, "out of memory: some of it is missing\n");
@@ -221,8 +209,7 @@ static void expect_wrapped(const char *lines, unsigned width, const char *expect
     free(text);
 }
 
-static void long_lines(void **state) {
-    (void)state;
+TEST(long_lines) {
     expect_wrapped("", 20, "");
     expect_wrapped("one\n\ntwo\n", 20, "one\n\ntwo\n");
     expect_wrapped("exactly twenty wide.\n", 20, "exactly twenty wide.\n");
@@ -234,7 +221,7 @@ static void long_lines(void **state) {
 }
 
 /* By their margin, or four digits. */
-static void quantities(void **state) {
+TEST(quantities) {
     static const struct {
         double value, margin;
         const char *unit, *text;
@@ -267,7 +254,6 @@ static void quantities(void **state) {
         {INFINITY, NAN, "/s", "-"},
     };
     char text[48];
-    (void)state;
     for (size_t k = 0; k < COUNT_OF(known); k++)
         assert_string_equal(
             spex_quantity_text(known[k].value, known[k].margin, known[k].unit, text, sizeof(text)),
@@ -275,7 +261,7 @@ static void quantities(void **state) {
 }
 
 /* So many digits, and all that stand before the point. */
-static void quantities_of_so_many_digits(void **state) {
+TEST(quantities_of_so_many_digits) {
     static const struct {
         double value;
         bool zeros;
@@ -287,16 +273,14 @@ static void quantities_of_so_many_digits(void **state) {
         {NAN, true, "s", "-"},
     };
     char text[48];
-    (void)state;
     for (size_t k = 0; k < COUNT_OF(known); k++)
         assert_string_equal(spex_quantity_digits(known[k].value, 3, known[k].zeros, known[k].unit,
                                                  text, sizeof(text)),
                             known[k].text);
 }
 
-static void ranges_and_bytes(void **state) {
+TEST(ranges_and_bytes) {
     char text[96];
-    (void)state;
     assert_string_equal(spex_range_text(628.2, 681.4, "/s", text, sizeof(text)), "628 to 681/s");
     assert_string_equal(spex_range_text(8.04e-9, 9.5e-4, "s", text, sizeof(text)),
                         "8.0 ns to 950 µs");
@@ -314,9 +298,8 @@ static void expect_percent(double share, int digits, int width, const char *expe
 }
 
 /* Never with an exponent, and never with digits that stand for less than is of use. */
-static void percentages(void **state) {
+TEST(percentages) {
     char text[32];
-    (void)state;
     expect_percent(0, 3, 20, "0 %");
     expect_percent(0.12345, 3, 20, "12.3 %");
     expect_percent(0.05, 2, 20, "5 %");
@@ -340,8 +323,7 @@ static void expect_within(double value, const char *unit, int width, const char 
     assert_string_equal(spex_quantity_within(value, unit, width, text, sizeof(text)), expected);
 }
 
-static void quantities_in_a_width(void **state) {
-    (void)state;
+TEST(quantities_in_a_width) {
     expect_within(0.0012345678, "s", 8, "1.235 ms");
     expect_within(0.0012345678, "s", 7, "1.23 ms");
     expect_within(0.0012345678, "s", 4, "1 ms");
@@ -353,25 +335,4 @@ static void quantities_in_a_width(void **state) {
     expect_within(0, "", 1, "0");
     /* What cannot be narrower is written whole. */
     expect_within(123456789, "s", 3, "123456789 s");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantities),
-        cmocka_unit_test(quantities_of_so_many_digits),
-        cmocka_unit_test(ranges_and_bytes),
-        cmocka_unit_test(percentages),
-        cmocka_unit_test(quantities_in_a_width),
-        cmocka_unit_test(headings_alone),
-        cmocka_unit_test(columns_are_as_wide_as_they_must_be),
-        cmocka_unit_test(characters_of_several_bytes_are_one_wide),
-        cmocka_unit_test(wide_characters_take_two_columns),
-        cmocka_unit_test(empty_cells_leave_no_blanks_at_the_end),
-        cmocka_unit_test(many_rows),
-        cmocka_unit_test(columns_that_fit),
-        cmocka_unit_test(columns_that_say_nothing),
-        cmocka_unit_test(columns_without_memory),
-        cmocka_unit_test(long_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

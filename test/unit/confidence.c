@@ -36,13 +36,12 @@ static void expect_near(double got, double expected, double relative) {
 }
 
 /* 97.5 % points of Student's t. */
-static void means_of_small_samples(void **state) {
+TEST(means_of_small_samples) {
     static const struct {
         unsigned freedom;
         double t;
     } known[] = {{2, 4.30265}, {3, 3.18245},  {4, 2.77645},
                  {9, 2.26216}, {30, 2.04227}, {1000, 1.96234}};
-    (void)state;
     for (size_t k = 0; k < COUNT_OF(known); k++) {
         struct spex_profile_probe probe = sample(known[k].freedom + 1, 1e9);
         expect_near(spex_mean_margin(&probe, &values), known[k].t / sqrt(known[k].freedom + 1),
@@ -50,10 +49,9 @@ static void means_of_small_samples(void **state) {
     }
 }
 
-static void of_all_executions_nothing_is_unsure(void **state) {
+TEST(of_all_executions_nothing_is_unsure) {
     double low, high;
     struct spex_profile_probe probe = sample(100, 1);
-    (void)state;
     assert_false(spex_sampled(&probe));
     assert_true(spex_mean_margin(&probe, &values) == 0);
     for (uint64_t v = 0; v < 100; v++)
@@ -66,11 +64,10 @@ static void of_all_executions_nothing_is_unsure(void **state) {
 }
 
 /* Three quarters of the executions are unknown. */
-static void what_has_been_recorded_is_sure(void **state) {
+TEST(what_has_been_recorded_is_sure) {
     struct spex_profile_probe few = sample(100, 1e9);
     double of_few = spex_mean_margin(&few, &values);
     struct spex_profile_probe probe = sample(100, 4);
-    (void)state;
     assert_true(spex_sampled(&probe));
     expect_near(spex_mean_margin(&probe, &values), of_few * sqrt(0.75), 1e-6);
 }
@@ -80,9 +77,8 @@ static void expect_unknown(const struct spex_profile_probe *probe, enum spex_mar
     assert_int_equal(spex_margin_unknown(probe, &values), why);
 }
 
-static void too_few_records_say_nothing(void **state) {
+TEST(too_few_records_say_nothing) {
     double low, high;
-    (void)state;
     for (unsigned records = 0; records < 3; records++) {
         struct spex_profile_probe probe = sample(records ? records : 1, 1000);
         if (!records) /* lost */
@@ -93,20 +89,18 @@ static void too_few_records_say_nothing(void **state) {
 }
 
 /* 99 records of weight 1 and one of 901 say about as much as 1.2 of equal weight. */
-static void one_heavy_record_says_little(void **state) {
+TEST(one_heavy_record_says_little) {
     struct spex_profile_probe probe = {
         .records = 100, .count = 99 + 901, .weight = 99 + 901, .weight_squares = 99 + 901.0 * 901};
-    (void)state;
     sample(100, 10);
     expect_unknown(&probe, SPEX_FEW_RECORDS);
 }
 
 /* By the binomial law of 100 records the median's rank is 50 ± 9.8, the 90th percentile's 90 ± 5.9,
  * which its skewness moves by 0.4. */
-static void quantiles(void **state) {
+TEST(quantiles) {
     double low, high;
     struct spex_profile_probe probe = sample(100, 1000);
-    (void)state;
     for (uint64_t v = 1; v <= 100; v++)
         spex_histogram_add(&values.histogram, v, 1000);
     values.min = 1;
@@ -124,10 +118,9 @@ static void quantiles(void **state) {
 }
 
 /* What is left of records most of which were lost is no sample of them. */
-static void with_most_records_lost_no_margin_is_told(void **state) {
+TEST(with_most_records_lost_no_margin_is_told) {
     struct spex_profile_probe probe = sample(1000, 1);
     double low, high;
-    (void)state;
     add_up_to(1000);
     probe.count = 2000;
     probe.lost = 1000;
@@ -154,10 +147,9 @@ static void with_most_records_lost_no_margin_is_told(void **state) {
 }
 
 /* Where they are few the others are a sample; those that are left in are the long ones. */
-static void records_without_a_value_are_missing(void **state) {
+TEST(records_without_a_value_are_missing) {
     struct spex_profile_probe probe = sample(1000, 1);
     double low, high;
-    (void)state;
     add_up_to(900);
     values.weight = 900;
     values.squares = 900 * 200 * 200;
@@ -185,14 +177,13 @@ static void records_without_a_value_are_missing(void **state) {
 
 /* Most executions have been recorded for sure, and two records stand for 50 others each: these tell
  * nothing of how values differ, but the others do. The variance is that of 100 executions. */
-static void few_records_of_chance_beside_sure_ones(void **state) {
+TEST(few_records_of_chance_beside_sure_ones) {
     enum { SURE = 10000, HEAVY = 2, WEIGHT = 51 };
     const double all = SURE + HEAVY * WEIGHT, chance = HEAVY * WEIGHT * (WEIGHT - 1);
     struct spex_profile_probe probe = {.records = SURE + HEAVY,
                                        .count = all,
                                        .weight = all,
                                        .weight_squares = SURE + HEAVY * WEIGHT * WEIGHT};
-    (void)state;
     spex_values_clear(&values);
     values.weight = all;
     values.mean = 10;
@@ -210,9 +201,8 @@ static void few_records_of_chance_beside_sure_ones(void **state) {
 }
 
 /* Of those that were counted more have no record than chance leaves out. */
-static void long_spans_have_no_record(void **state) {
+TEST(long_spans_have_no_record) {
     struct spex_profile_probe probe = sample(10000, 10);
-    (void)state;
     probe.probe_type = SPEX_SPAN;
     probe.count = 1.03 * probe.weight;
     assert_true(spex_mean_margin(&probe, &values) > 0); /* chance, or open at the end */
@@ -227,9 +217,8 @@ static void long_spans_have_no_record(void **state) {
 }
 
 /* While it was on the program was slower, so its rate then is none. */
-static void a_rate_needs_a_count(void **state) {
+TEST(a_rate_needs_a_count) {
     struct spex_profile_probe probe = {.on_seconds = 1, .count = 100};
-    (void)state;
     assert_true(spex_rate_known(&probe) && spex_count_known(&probe));
     probe.held_seconds = 9;
     probe.uncounted = 100;
@@ -254,11 +243,10 @@ static void expect_mean(const struct spex_profile *profile, double mean) {
 }
 
 /* Ten of 10, and next to losses 100: for as many as the probe has lost. */
-static void what_was_lost_weighs(void **state) {
+TEST(what_was_lost_weighs) {
     static struct spex_values losses;
     static struct spex_profile_row row;
     const struct spex_profile profile = {.rows = &row, .row_count = 1};
-    (void)state;
     spex_values_clear(&values);
     values.weight = values.mean = 10;
     losses.weight = 4;
@@ -294,10 +282,9 @@ static void what_was_lost_weighs(void **state) {
 
 /* The expansion by skewness holds no more where q^n is large: of 38 records none may be above the
  * quantile 0.999. */
-static void extreme_quantiles_of_few_records_are_not_told(void **state) {
+TEST(extreme_quantiles_of_few_records_are_not_told) {
     static const double beyond[] = {20, 38, 79, 1000, 3600};
     double low, high;
-    (void)state;
     for (size_t n = 0; n <= COUNT_OF(beyond); n++) {
         unsigned records = n < COUNT_OF(beyond) ? (unsigned)beyond[n] : 4000;
         struct spex_profile_probe probe = sample(records, 1000);
@@ -312,10 +299,9 @@ static void extreme_quantiles_of_few_records_are_not_told(void **state) {
 
 /* Two records of 328 executions: a thread's budget allowed no more. And all records of a time after
  * which the budget held the probe off. */
-static void executions_without_a_record_are_not_known(void **state) {
+TEST(executions_without_a_record_are_not_known) {
     double low, high;
     struct spex_profile_probe withheld = sample(2, 1), held = sample(100, 1);
-    (void)state;
     withheld.count = 328;
     assert_true(spex_sampled(&withheld));
     assert_true(spex_mean_margin(&withheld, &values) < 0);
@@ -353,10 +339,9 @@ static bool stretches_hold(uint64_t seed) {
     return fabs(values.mean - all) <= spex_mean_margin(&probe, &values);
 }
 
-static void stretches_without_records_are_in_the_margin(void **state) {
+TEST(stretches_without_records_are_in_the_margin) {
     enum { RUNS = 400 };
     unsigned hold = 0;
-    (void)state;
     for (uint64_t run = 1; run <= RUNS; run++)
         hold += stretches_hold(run);
     /* Slow phases are few, so that their number in a run is skewed. */
@@ -364,10 +349,9 @@ static void stretches_without_records_are_in_the_margin(void **state) {
 }
 
 /* Nothing is sampled; the histogram knows a value to its bucket alone. */
-static void quantiles_have_the_width_of_buckets(void **state) {
+TEST(quantiles_have_the_width_of_buckets) {
     double low, high;
     struct spex_profile_probe probe = sample(100, 1);
-    (void)state;
     for (uint64_t v = 0; v < 100; v++)
         spex_histogram_add(&values.histogram, 100000 + v % 2, 1);
     values.min = 100000;
@@ -378,10 +362,9 @@ static void quantiles_have_the_width_of_buckets(void **state) {
 }
 
 /* A double has no nearer number than 2^64, which is none of 64 bits. */
-static void the_greatest_values_have_bounds(void **state) {
+TEST(the_greatest_values_have_bounds) {
     double low, high;
     struct spex_profile_probe probe = sample(100, 1e9);
-    (void)state;
     spex_histogram_add(&values.histogram, UINT64_MAX, 100);
     values.min = values.max = 0x1p64;
     assert_true(spex_quantile_bounds(&probe, &values, 0.5, &low, &high));
@@ -390,11 +373,10 @@ static void the_greatest_values_have_bounds(void **state) {
 
 /* As much weight in each of many buckets tells the bounds' ranks: those of a binomial share, by its
  * variance and its skewness, where a part of the executions has been recorded. */
-static void bounds_are_at_the_ranks_of_a_binomial_share(void **state) {
+TEST(bounds_are_at_the_ranks_of_a_binomial_share) {
     enum { BUCKETS = 3000 };
     static const double shares[] = {0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97};
     static const unsigned samples[] = {30, 100, 400, 2000};
-    (void)state;
     for (size_t n = 0; n < 2 * COUNT_OF(samples); n++) {
         double records = samples[n / 2], weight = n % 2 ? 1e9 : 2;
         struct spex_profile_probe probe = sample(samples[n / 2], weight);
@@ -420,12 +402,11 @@ static void bounds_are_at_the_ranks_of_a_binomial_share(void **state) {
 }
 
 /* Where records are not units, the rows at the quantile tell the share's variance. */
-static void bounds_are_as_wide_as_rows_tell(void **state) {
+TEST(bounds_are_as_wide_as_rows_tell) {
     enum { BUCKETS = 3000, UNITS = 25 };
     static const double shares[] = {0.2, 0.4, 0.5, 0.6, 0.8};
     const double total = 7.0 * BUCKETS, freedom = 1 / (1.0 / SPEX_VARIANCE_WAYS + 1.0 / UNITS);
     uint64_t random = 1;
-    (void)state;
     struct spex_profile_probe probe = sample(100, 1e9);
     for (unsigned b = 0; b < BUCKETS; b++)
         values.histogram.weights[b] = 7;
@@ -453,29 +434,4 @@ static void bounds_are_as_wide_as_rows_tell(void **state) {
         assert_true(fabs(first - fmax(middle - margin, 0) * BUCKETS) <= 1.001);
         assert_true(fabs(last - fmin(middle + margin, 1) * BUCKETS) <= 1.001);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(means_of_small_samples),
-        cmocka_unit_test(of_all_executions_nothing_is_unsure),
-        cmocka_unit_test(what_has_been_recorded_is_sure),
-        cmocka_unit_test(too_few_records_say_nothing),
-        cmocka_unit_test(one_heavy_record_says_little),
-        cmocka_unit_test(quantiles),
-        cmocka_unit_test(with_most_records_lost_no_margin_is_told),
-        cmocka_unit_test(records_without_a_value_are_missing),
-        cmocka_unit_test(few_records_of_chance_beside_sure_ones),
-        cmocka_unit_test(long_spans_have_no_record),
-        cmocka_unit_test(a_rate_needs_a_count),
-        cmocka_unit_test(what_was_lost_weighs),
-        cmocka_unit_test(extreme_quantiles_of_few_records_are_not_told),
-        cmocka_unit_test(executions_without_a_record_are_not_known),
-        cmocka_unit_test(stretches_without_records_are_in_the_margin),
-        cmocka_unit_test(quantiles_have_the_width_of_buckets),
-        cmocka_unit_test(the_greatest_values_have_bounds),
-        cmocka_unit_test(bounds_are_at_the_ranks_of_a_binomial_share),
-        cmocka_unit_test(bounds_are_as_wide_as_rows_tell),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

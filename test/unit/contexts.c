@@ -2,7 +2,6 @@
 /* The tree of calling contexts against a plain model of it, until it has no room any more; and in
  * several threads at once. */
 #include <pthread.h>
-#include <stdlib.h>
 
 #include <spex/atomic.h>
 #include <spex/kernel.h>
@@ -45,11 +44,42 @@ static uint32_t model_step(uint32_t from, unsigned kernel, uint32_t is) {
     return *to ? *to : from;
 }
 
-static void any_walk_is_that_of_the_model(void **state) {
+static pthread_barrier_t barrier;
+static uint32_t found[THREADS][TOGETHER];
+
+static void *step_together(void *number) {
+    uint32_t *mine = found[*(const unsigned *)number];
+    for (unsigned s = 0; s < TOGETHER; s++) {
+        pthread_barrier_wait(&barrier);
+        mine[s] = spex_context_step(SPEX_CONTEXT_ROOT << 16 | (FIRST_KERNEL + KERNELS + s));
+    }
+    return NULL;
+}
+
+/* Whoever comes first, all threads go to the same node, which is the kernel's. */
+TEST(threads_agree_on_new_contexts) {
+    static const unsigned numbers[THREADS] = {0, 1, 2, 3};
+    pthread_t threads[THREADS];
+    pthread_barrier_init(&barrier, NULL, THREADS);
+    for (unsigned t = 0; t < THREADS; t++)
+        assert_int_equal(pthread_create(&threads[t], NULL, step_together, (void *)&numbers[t]), 0);
+    for (unsigned t = 0; t < THREADS; t++)
+        pthread_join(threads[t], NULL);
+    pthread_barrier_destroy(&barrier);
+    for (unsigned s = 0; s < TOGETHER; s++) {
+        struct spex_context_node node;
+        for (unsigned t = 1; t < THREADS; t++)
+            assert_int_equal(found[t][s], found[0][s]);
+        assert_true(spex_context_node(found[0][s], &node));
+        assert_int_equal(node.parent, SPEX_CONTEXT_ROOT);
+        assert_int_equal(node.kernel, FIRST_KERNEL + KERNELS + s);
+    }
+}
+
+TEST(any_walk_is_that_of_the_model) {
     uint64_t seed = 1, refused = 0;
     uint32_t from = SPEX_CONTEXT_ROOT;
     struct spex_context_node node;
-    (void)state;
     assert_int_equal(spex_contexts_refused(), 0);
     while (spex_context_node(last + 1, &node))
         last++;
@@ -77,45 +107,4 @@ static void any_walk_is_that_of_the_model(void **state) {
     assert_false(spex_context_node(last + 1, &node));
     assert_false(spex_context_node(SPEX_CONTEXTS_MAX + 1, &node));
     assert_false(spex_context_node(UINT64_C(1) << 32 | 2, &node));
-}
-
-static pthread_barrier_t barrier;
-static uint32_t found[THREADS][TOGETHER];
-
-static void *step_together(void *number) {
-    uint32_t *mine = found[*(const unsigned *)number];
-    for (unsigned s = 0; s < TOGETHER; s++) {
-        pthread_barrier_wait(&barrier);
-        mine[s] = spex_context_step(SPEX_CONTEXT_ROOT << 16 | (FIRST_KERNEL + KERNELS + s));
-    }
-    return NULL;
-}
-
-/* Whoever comes first, all threads go to the same node, which is the kernel's. */
-static void threads_agree_on_new_contexts(void **state) {
-    static const unsigned numbers[THREADS] = {0, 1, 2, 3};
-    pthread_t threads[THREADS];
-    (void)state;
-    pthread_barrier_init(&barrier, NULL, THREADS);
-    for (unsigned t = 0; t < THREADS; t++)
-        assert_int_equal(pthread_create(&threads[t], NULL, step_together, (void *)&numbers[t]), 0);
-    for (unsigned t = 0; t < THREADS; t++)
-        pthread_join(threads[t], NULL);
-    pthread_barrier_destroy(&barrier);
-    for (unsigned s = 0; s < TOGETHER; s++) {
-        struct spex_context_node node;
-        for (unsigned t = 1; t < THREADS; t++)
-            assert_int_equal(found[t][s], found[0][s]);
-        assert_true(spex_context_node(found[0][s], &node));
-        assert_int_equal(node.parent, SPEX_CONTEXT_ROOT);
-        assert_int_equal(node.kernel, FIRST_KERNEL + KERNELS + s);
-    }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_agree_on_new_contexts),
-        cmocka_unit_test(any_walk_is_that_of_the_model),
-    };
-    return cmocka_run_group_tests_name("contexts", tests, NULL, NULL);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The control word of a site, as its selection and the controller's period change at random: what
  * it says, when it gets another generation, and what is noted with it. */
-#include <string.h>
-
 #include "../check.h"
 #include "site/control_word.h"
 #include "site/registry_state.h"
@@ -170,9 +168,8 @@ static bool refuse(uint32_t type, unsigned detail) {
     return false;
 }
 
-static void without_memory_a_site_stays_off(void **state) {
+TEST(without_memory_a_site_stays_off) {
     struct spex_site_info *info = spex_registry_info(0);
-    (void)state;
     *info = (struct spex_site_info){
         .site = &site, .probe_type = SPEX_LAT, .next = SPEX_MAX_SITES, .selected = {.period = 1}};
     site = (struct spex_site){.type_number = (uint8_t)SPEX_TYPE_NUMBER_(SPEX_LAT)};
@@ -187,11 +184,10 @@ static void without_memory_a_site_stays_off(void **state) {
     spex_control_clear(info);
 }
 
-static void a_word_follows_what_is_chosen(void **state) {
+TEST(a_word_follows_what_is_chosen) {
     static const uint32_t types[] = {SPEX_LAT, SPEX_SNAPSHOT};
     struct spex_site_info *info = spex_registry_info(0);
     uint64_t random = 5;
-    (void)state;
     for (unsigned round = 0; round < 4; round++) {
         memset(info, 0, sizeof(*info));
         memset(&site, 0, sizeof(site));
@@ -222,10 +218,9 @@ static void expect_slowed(const uint32_t expected[BEHIND + 1]) {
 }
 
 /* With a region all probes of its group, as far as there are any, and no others. */
-static void a_group_is_slowed_together(void **state) {
+TEST(a_group_is_slowed_together) {
     static struct spex_site sites[BEHIND + 1];
     static const uint16_t probes[] = {SPEX_MAX_SITES, FIRST, FIRST, SECOND, ALONE, BEHIND};
-    (void)state;
     spex_registry.prepare_type = NULL;
     spex_registry.count = BEHIND;
     for (unsigned i = REGION; i <= BEHIND; i++) {
@@ -253,10 +248,5 @@ static void a_group_is_slowed_together(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_word_follows_what_is_chosen),
-        cmocka_unit_test(without_memory_a_site_stays_off),
-        cmocka_unit_test(a_group_is_slowed_together),
-    };
-    return cmocka_run_group_tests(tests, infos_make, NULL);
+    return tests_run(infos_make, NULL);
 }

@@ -3,8 +3,6 @@
 #ifndef SPEX_TEST_COUNTED_H
 #define SPEX_TEST_COUNTED_H
 
-#include <stdint.h>
-
 #include "../check.h"
 #include "serve/own_profile.h"
 

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <spex/probe.h>
 
@@ -20,8 +18,7 @@
 
 /* ---- events by code and name ---- */
 
-static void events_that_are_none(void **state) {
-    (void)state;
+TEST(events_that_are_none) {
     messages_begin();
     assert_int_equal(spex_perfcntr_set_name(0, "perf::NO-SUCH-EVENT"), -EINVAL);
     assert_int_equal(spex_perfcntr_set_name(0, ""), -EINVAL);
@@ -36,18 +33,16 @@ static void events_that_are_none(void **state) {
     assert_non_null(strstr(messages, "no code of event 0x10000, mask 0"));
 }
 
-static void a_counter_without_event(void **state) {
+TEST(a_counter_without_event) {
     const enum spex_counter last = (enum spex_counter)(SPEX_COUNTERS - 1);
-    (void)state;
     messages_begin();
     assert_int_equal(spex_counters_prepare(last), -ENOENT);
     assert_non_null(strstr(messages_end(), "counter 7 not available: no event has been set"));
 }
 
 /* Says that it is there and counts, or that it is not and why; never a number without a counter. */
-static void events_of_the_processor(void **state) {
+TEST(events_of_the_processor) {
     struct spex_thread_counters mine = {0};
-    (void)state;
     assert_int_equal(spex_perfcntr_set(3, 0xc0, 0), 0); /* instructions retired, on x86 */
     const enum spex_counter raw = (enum spex_counter)(first_perfcntr + 3);
     const enum spex_counter both[] = {SPEX_COUNTER_LLC, raw};
@@ -85,8 +80,7 @@ static const struct {
     {{SPEX_VENDOR_OTHER, 6, 0x3c}, NULL},
 };
 
-static void cache_events_of_processors(void **state) {
-    (void)state;
+TEST(cache_events_of_processors) {
 #if defined(__x86_64__)
     for (size_t p = 0; p < COUNT_OF(processors); p++) {
         unsigned position = 0;
@@ -102,18 +96,16 @@ static void cache_events_of_processors(void **state) {
 #endif
 }
 
-static void a_library_that_is_not_there(void **state) {
+TEST(a_library_that_is_not_there) {
     const char *why = NULL;
-    (void)state;
     assert_null(spex_library_open("libspex-none.so.1", &why));
     assert_non_null(strstr(why, "libspex-none.so.1"));
 }
 
-static void another_event(void **state) {
+TEST(another_event) {
     struct spex_thread_counters mine = {0};
     uint64_t values[2];
     bool scaled;
-    (void)state;
     need_perf(false);
     assert_int_equal(spex_perfcntr_set_name(0, "perf::PAGE-FAULTS:u"), 0);
     assert_int_equal(spex_counters_prepare(first_perfcntr), 0);
@@ -156,11 +148,10 @@ static void *read_while_changing(void *argument) {
     return NULL;
 }
 
-static void changes_while_threads_read(void **state) {
+TEST(changes_while_threads_read) {
     static const char *const names[] = {"perf::TASK-CLOCK", "perf::PAGE-FAULTS:u"};
     struct changing changing = {0};
     pthread_t threads[2];
-    (void)state;
     need_perf(false);
     prepare_some();
     for (size_t i = 0; i < COUNT_OF(threads); i++)
@@ -177,10 +168,9 @@ static void changes_while_threads_read(void **state) {
 
 /* ---- differences ---- */
 
-static void multiplexed_events_are_scaled(void **state) {
+TEST(multiplexed_events_are_scaled) {
     uint64_t values[2];
     bool scaled;
-    (void)state;
     struct spex_reading begin = {{1000, 10}, 5000, 4000, 1, true};
     struct spex_reading end = {{2000, 20}, 9000, 5000, 1, true};
     assert_true(spex_counter_delta(&begin, &end, values, &scaled));
@@ -200,18 +190,4 @@ static void multiplexed_events_are_scaled(void **state) {
     assert_false(scaled);
     end.source = 2;
     assert_false(spex_counter_delta(&begin, &end, values, &scaled));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cache_events_of_processors),
-        cmocka_unit_test(a_library_that_is_not_there),
-        cmocka_unit_test(events_that_are_none),
-        cmocka_unit_test(a_counter_without_event),
-        cmocka_unit_test(events_of_the_processor),
-        cmocka_unit_test(another_event),
-        cmocka_unit_test(changes_while_threads_read),
-        cmocka_unit_test(multiplexed_events_are_scaled),
-    };
-    return cmocka_run_group_tests_name("counter_events", tests, NULL, NULL);
 }

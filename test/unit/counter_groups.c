@@ -3,10 +3,7 @@
  * what becomes of them when descriptors are closed or stand for other files, and events that cannot
  * be opened. */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/perf_event.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "counter_checks.h"
@@ -57,8 +54,7 @@ static bool is_available(const struct spex_event *event) {
 }
 
 /* In one of a few tries as many of each as getrusage counts. */
-static void each_event_has_its_own_count(void **state) {
-    (void)state;
+TEST(each_event_has_its_own_count) {
     need_perf(true);
     for (size_t w = 0; w < COUNT_OF(ways); w++) {
         struct spex_event event = opened(&both, ways[w]);
@@ -100,8 +96,7 @@ static void expect_noticed(const struct spex_counter_plan *plan, unsigned i) {
     close(other);
 }
 
-static void closed_descriptors_are_noticed(void **state) {
-    (void)state;
+TEST(closed_descriptors_are_noticed) {
     need_perf(true);
     expect_noticed(&one, 0);
     expect_noticed(&both, 0);
@@ -109,8 +104,7 @@ static void closed_descriptors_are_noticed(void **state) {
 }
 
 /* Another event of the library's at the number of the one. */
-static void another_event_is_noticed(void **state) {
-    (void)state;
+TEST(another_event_is_noticed) {
     need_perf(true);
     struct spex_event event = opened(&one, SPEX_WAY_READ), other = {0};
     const char *step;
@@ -125,11 +119,10 @@ static void another_event_is_noticed(void **state) {
     assert_int_equal(event_descriptors(), 0);
 }
 
-static void what_cannot_be_opened_leaves_nothing(void **state) {
+TEST(what_cannot_be_opened_leaves_nothing) {
     struct spex_counter_plan plan = both;
     const struct spex_event none = {0};
     const char *step;
-    (void)state;
     need_perf(true);
     for (unsigned i = 0; i < 2; i++) {
         plan = both;
@@ -147,13 +140,12 @@ static void what_cannot_be_opened_leaves_nothing(void **state) {
 
 /* As linux/perf_event.h says it of pages whose event is on no counter, may not be read, or has not
  * been there all the time: the system call is asked. */
-static void pages_that_tell_nothing(void **state) {
+TEST(pages_that_tell_nothing) {
     static const struct perf_event_mmap_page pages[] = {
         {.cap_user_rdpmc = 1, .index = 0, .offset = 1 << 30},
         {.cap_user_rdpmc = 0, .index = 1, .offset = 1 << 30},
         {.cap_user_rdpmc = 1, .index = 0, .time_enabled = 5, .time_running = 4},
     };
-    (void)state;
     need_perf(true);
     for (size_t p = 0; p < COUNT_OF(pages); p++) {
         struct perf_event_mmap_page page = pages[p];
@@ -171,22 +163,9 @@ static void pages_that_tell_nothing(void **state) {
     }
 }
 
-static void a_child_closes_what_it_has_inherited(void **state) {
-    (void)state;
+TEST(a_child_closes_what_it_has_inherited) {
     need_perf(true);
     struct spex_event event = opened(&both, SPEX_WAY_READ);
     spex_event_abandon(&event);
     assert_int_equal(event_descriptors(), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_event_has_its_own_count),
-        cmocka_unit_test(closed_descriptors_are_noticed),
-        cmocka_unit_test(another_event_is_noticed),
-        cmocka_unit_test(what_cannot_be_opened_leaves_nothing),
-        cmocka_unit_test(pages_that_tell_nothing),
-        cmocka_unit_test(a_child_closes_what_it_has_inherited),
-    };
-    return cmocka_run_group_tests_name("counter_groups", tests, NULL, NULL);
 }

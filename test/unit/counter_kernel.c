@@ -4,15 +4,11 @@
  * descriptors. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -216,8 +212,7 @@ static void expect_read(const struct spex_event *event, enum spex_counter counte
 
 /* --- What is asked for */
 
-static void events_have_the_attributes_of_their_codes(void **state) {
-    (void)state;
+TEST(events_have_the_attributes_of_their_codes) {
     for (uint32_t exclude = 0; exclude < 32; exclude++) {
         struct spex_counter_plan plan = two;
         struct spex_event event = {0};
@@ -280,8 +275,7 @@ static void expect_mapped(enum spex_way way, unsigned pages) {
     expect_nothing_left();
 }
 
-static void a_mapping_alone_is_kept(void **state) {
-    (void)state;
+TEST(a_mapping_alone_is_kept) {
     expect_mapped(SPEX_WAY_FAULT_RECORDS, 2);
     expect_mapped(SPEX_WAY_SWITCH_RECORDS, 2);
     expect_mapped(SPEX_WAY_SWITCH_COUNT, 1);
@@ -289,11 +283,10 @@ static void a_mapping_alone_is_kept(void **state) {
 
 /* --- What is read */
 
-static void what_is_read_must_be_the_event(void **state) {
+TEST(what_is_read_must_be_the_event) {
     struct spex_event event = {0};
     struct spex_reading reading;
     const char *step;
-    (void)state;
     kernel_make(0);
     assert_int_equal(spex_event_open(&event, &one, SPEX_WAY_READ, &step), 0);
     event.source = 9;
@@ -317,11 +310,10 @@ static void what_is_read_must_be_the_event(void **state) {
     assert_true(made.files[0].open);
 }
 
-static void a_group_is_read_at_once(void **state) {
+TEST(a_group_is_read_at_once) {
     struct spex_event event = {0};
     struct spex_reading reading;
     const char *step;
-    (void)state;
     kernel_make(0);
     assert_int_equal(spex_event_open(&event, &two, SPEX_WAY_READ, &step), 0);
     const uint64_t words[] = {2, 20, 10, 1000, FIRST_ID, 2000, FIRST_ID + 1};
@@ -346,10 +338,9 @@ static void a_group_is_read_at_once(void **state) {
 }
 
 /* By the instruction, where the event is on a counter all the time; or else by read(). */
-static void the_instruction_is_used_where_it_can_be(void **state) {
+TEST(the_instruction_is_used_where_it_can_be) {
     struct spex_event event = {0};
     const char *step;
-    (void)state;
     kernel_make(0);
     assert_int_equal(spex_event_open(&event, &two, SPEX_WAY_RDPMC, &step), 0);
     assert_true(made.mapped == 2 && made.mapped_bytes == PAGE);
@@ -378,10 +369,9 @@ static void the_instruction_is_used_where_it_can_be(void **state) {
     expect_nothing_left();
 }
 
-static void the_usage_of_the_thread_is_counted(void **state) {
+TEST(the_usage_of_the_thread_is_counted) {
     struct spex_event event = {0};
     const char *step;
-    (void)state;
     kernel_make(0);
     assert_int_equal(spex_event_open(&event, &one, SPEX_WAY_RUSAGE, &step), 0);
     assert_int_equal(made.calls, 0);
@@ -415,9 +405,8 @@ static void expect_failures(enum spex_way way, const struct spex_counter_plan *p
     }
 }
 
-static void what_fails_leaves_nothing_open(void **state) {
+TEST(what_fails_leaves_nothing_open) {
     static const char opens[] = "perf_event_open", marks[] = "ioctl", maps[] = "mmap";
-    (void)state;
     expect_failures(SPEX_WAY_FAULT_RECORDS, &one, (const char *const[]){opens, marks, maps, NULL});
     expect_failures(SPEX_WAY_SWITCH_COUNT, &one, (const char *const[]){opens, marks, maps, NULL});
     expect_failures(SPEX_WAY_READ, &two,
@@ -425,17 +414,4 @@ static void what_fails_leaves_nothing_open(void **state) {
     expect_failures(
         SPEX_WAY_RDPMC, &two,
         (const char *const[]){opens, marks, marks, maps, opens, marks, marks, maps, NULL});
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_have_the_attributes_of_their_codes),
-        cmocka_unit_test(a_mapping_alone_is_kept),
-        cmocka_unit_test(what_is_read_must_be_the_event),
-        cmocka_unit_test(a_group_is_read_at_once),
-        cmocka_unit_test(the_instruction_is_used_where_it_can_be),
-        cmocka_unit_test(the_usage_of_the_thread_is_counted),
-        cmocka_unit_test(what_fails_leaves_nothing_open),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

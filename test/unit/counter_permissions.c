@@ -4,9 +4,6 @@
 #define SPEX_BUILDING /* so that the linker takes what is only referred to here */
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <spex/probe.h>
 
@@ -87,9 +84,8 @@ static void expect_try(size_t number, enum spex_way way, bool user_only) {
 }
 
 /* Faults of the program alone are better than none; without a privilege they are asked for next. */
-static void faults_in_user_mode_come_next(void **state) {
+TEST(faults_in_user_mode_come_next) {
     static const int refusals[] = {-EACCES, -EPERM};
-    (void)state;
     for (size_t r = 0; r < COUNT_OF(refusals); r++) {
         const char *text = prepared(SPEX_COUNTER_FAULTS, NULL, refusals[r], 0);
         assert_int_equal(try_count, 3);
@@ -103,8 +99,7 @@ static void faults_in_user_mode_come_next(void **state) {
 }
 
 /* Less is not permitted either where it is no question of privileges. */
-static void other_errors_are_final(void **state) {
-    (void)state;
+TEST(other_errors_are_final) {
     prepared(SPEX_COUNTER_FAULTS, NULL, -ENOSYS, 0);
     assert_int_equal(try_count, 2);
     expect_try(0, SPEX_WAY_FAULT_RECORDS, false);
@@ -112,8 +107,7 @@ static void other_errors_are_final(void **state) {
 }
 
 /* They happen in the kernel. */
-static void switches_are_not_asked_for_in_user_mode(void **state) {
-    (void)state;
+TEST(switches_are_not_asked_for_in_user_mode) {
     const char *text = prepared(SPEX_COUNTER_SWITCHES, NULL, -EACCES, 0);
     assert_int_equal(try_count, 3);
     expect_try(0, SPEX_WAY_SWITCH_COUNT, false);
@@ -124,8 +118,7 @@ static void switches_are_not_asked_for_in_user_mode(void **state) {
 }
 
 /* Ways that SPEX_COUNTERS does not allow are not tried at all, whatever its reason is called. */
-static void only_what_is_allowed(void **state) {
-    (void)state;
+TEST(only_what_is_allowed) {
     prepared(SPEX_COUNTER_FAULTS, "rusage", -EACCES, 0);
     assert_int_equal(try_count, 1);
     expect_try(0, SPEX_WAY_RUSAGE, false);
@@ -135,10 +128,9 @@ static void only_what_is_allowed(void **state) {
 }
 
 /* An event that its user has restricted to user mode is asked for once in each way. */
-static void what_is_in_user_mode_already(void **state) {
+TEST(what_is_in_user_mode_already) {
     const enum spex_counter first = SPEX_COUNTER_PERFCNTR;
     struct spex_choice choice = {.events = 1, .codes = {{.type = 1, .config = 2}}};
-    (void)state;
     for (int user_only = 0; user_only < 2; user_only++) {
         choice.codes[0].exclude = user_only ? SPEX_EXCLUDE_KERNEL : 0;
         try_count = 0;
@@ -158,7 +150,7 @@ static void what_is_in_user_mode_already(void **state) {
 }
 
 /* The cheaper one of the instruction and the system call; the instruction where they are alike. */
-static void the_cheaper_way_is_used(void **state) {
+TEST(the_cheaper_way_is_used) {
     static const struct {
         uint64_t instruction, call, cost;
         const char *text;
@@ -172,7 +164,6 @@ static void the_cheaper_way_is_used(void **state) {
     const struct spex_choice choice = {
         .events = 1, .codes = {{.type = 1, .config = 2}}, .text = "an event"};
     char text[400], expected[400];
-    (void)state;
     spex_perfcntr_replace(1, &choice);
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         const enum spex_counter counter = (enum spex_counter)(SPEX_COUNTER_PERFCNTR + 1);
@@ -205,7 +196,7 @@ static const struct spex_counter_plan *asked_for(enum spex_counter counter) {
 }
 
 /* AMD's event numbers have 12 bits, of which the upper ones are elsewhere. */
-static void events_by_code(void **state) {
+TEST(events_by_code) {
     static const struct {
         enum spex_vendor vendor;
         uint64_t event, mask, config; /* 0: refused */
@@ -220,7 +211,6 @@ static void events_by_code(void **state) {
         {SPEX_VENDOR_AMD, 0x1000, 0, 0},
     };
     char text[400], is[400];
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         try_count = 0;
         processor.vendor = cases[c].vendor;
@@ -252,7 +242,7 @@ static void events_by_code(void **state) {
 }
 
 /* By the processor's codes, and where these cannot be had, by the kernel's, if it has them. */
-static void events_of_the_cache(void **state) {
+TEST(events_of_the_cache) {
     static const struct {
         struct spex_processor processor;
         unsigned candidates;
@@ -265,7 +255,6 @@ static void events_of_the_cache(void **state) {
         {{SPEX_VENDOR_INTEL, 15, 1}, 1, 0, 0, "here: the kernel's PERF_COUNT_HW_"},
     };
     char text[400];
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         processor = cases[c].processor;
         assert_int_equal(spex_counters_allow("none"), 0);
@@ -301,7 +290,7 @@ static void events_of_the_cache(void **state) {
 }
 
 /* As libpfm4 encodes them, with what the name leaves out. */
-static void events_by_name(void **state) {
+TEST(events_by_name) {
     static const struct {
         const char *name;
         uint64_t config;
@@ -315,7 +304,6 @@ static void events_by_name(void **state) {
     const uint32_t modes = SPEX_EXCLUDE_USER | SPEX_EXCLUDE_KERNEL;
     const char *why;
     struct spex_pfm pfm;
-    (void)state;
     if (spex_pfm_load(&pfm, &why) != 0)
         skip();
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
@@ -333,11 +321,10 @@ static void events_by_name(void **state) {
 }
 
 /* As the kernel tells in /proc/cpuinfo. */
-static void the_processor_here(void **state) {
+TEST(the_processor_here) {
     struct spex_processor here = __real_spex_processor_here();
     char line[512], vendor[64] = "";
     unsigned family = 0, model = 0;
-    (void)state;
     FILE *file = fopen("/proc/cpuinfo", "re");
     assert_non_null(file);
     while (fgets(line, sizeof(line), file)) {
@@ -354,21 +341,3 @@ static void the_processor_here(void **state) {
 }
 
 #endif
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cheaper_way_is_used),
-#if defined(__x86_64__)
-        cmocka_unit_test(events_by_code),
-        cmocka_unit_test(events_of_the_cache),
-        cmocka_unit_test(events_by_name),
-        cmocka_unit_test(the_processor_here),
-#endif
-        cmocka_unit_test(faults_in_user_mode_come_next),
-        cmocka_unit_test(other_errors_are_final),
-        cmocka_unit_test(switches_are_not_asked_for_in_user_mode),
-        cmocka_unit_test(only_what_is_allowed),
-        cmocka_unit_test(what_is_in_user_mode_already),
-    };
-    return cmocka_run_group_tests_name("counter_permissions", tests, NULL, NULL);
-}

@@ -3,17 +3,14 @@
 #define SPEX_BUILDING /* so that the linker takes what is only referred to here */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <spex/probe.h>
 
@@ -69,18 +66,16 @@ static void check_calls(void) {
     syscall(SYS_exit_group, right && made == 0 && calls == 1 ? 0 : 1);
 }
 
-static void no_system_call_to_read(void **state) {
-    (void)state;
+TEST(no_system_call_to_read) {
     need_perf(false);
     in_child(check_calls);
 }
 
 /* ---- what goes missing ---- */
 
-static void closed_descriptors(void **state) {
+TEST(closed_descriptors) {
     struct spex_thread_counters mine = {0};
     int pipes[2];
-    (void)state;
     need_perf(false);
     prepare_some();
     assert_true(read_now(&mine, first_perfcntr).available);
@@ -116,7 +111,7 @@ static void closed_descriptors(void **state) {
 }
 
 /* Two events in a group, as for the cache, of which the program closes the second. */
-static void a_group_that_is_torn(void **state) {
+TEST(a_group_that_is_torn) {
     static const struct spex_counter_plan plan = {
         .events = 2,
         .codes = {{.type = PERF_TYPE_SOFTWARE,
@@ -131,7 +126,6 @@ static void a_group_that_is_torn(void **state) {
     uint64_t values[2];
     bool scaled;
     const char *step;
-    (void)state;
     need_perf(false);
     assert_int_equal(spex_event_open(&event, &plan, SPEX_WAY_READ, &step), 0);
     assert_int_equal(event_descriptors(), 2);
@@ -171,8 +165,7 @@ static void check_no_descriptors(void) {
     assert_int_equal(spex_counter_fallbacks(SPEX_COUNTER_FAULTS), 0);
 }
 
-static void no_descriptors_left(void **state) {
-    (void)state;
+TEST(no_descriptors_left) {
     in_child(check_no_descriptors);
 }
 
@@ -203,8 +196,7 @@ static void check_no_memory(void) {
     free(states);
 }
 
-static void no_memory_to_lock(void **state) {
-    (void)state;
+TEST(no_memory_to_lock) {
     in_child(check_no_memory);
 }
 
@@ -230,8 +222,7 @@ static void check_fork(void) {
     assert_int_equal(event_descriptors(), 0);
 }
 
-static void the_child_of_a_fork(void **state) {
-    (void)state;
+TEST(the_child_of_a_fork) {
     prepare_some();
     open_all(&parents);
     for (int i = 0; i < 10; i++)
@@ -256,8 +247,7 @@ static void *open_and_close(void *argument) {
     return NULL;
 }
 
-static void threads_leave_nothing(void **state) {
-    (void)state;
+TEST(threads_leave_nothing) {
     prepare_some();
     for (int i = 0; i < THREADS; i++) {
         pthread_t thread;
@@ -300,11 +290,10 @@ static void *send_signals(void *argument) {
     return NULL;
 }
 
-static void handlers_interrupt_everything(void **state) {
+TEST(handlers_interrupt_everything) {
     struct target target = {.thread = pthread_self()};
     struct sigaction action = {.sa_handler = probe_in_handler, .sa_flags = SA_RESTART}, before;
     pthread_t sender;
-    (void)state;
     prepare_some();
     assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
     assert_int_equal(pthread_create(&sender, NULL, send_signals, &target), 0);
@@ -324,14 +313,4 @@ static void handlers_interrupt_everything(void **state) {
     spex_counters_close(&handlers);
     assert_int_equal(event_descriptors(), 0);
     assert_int_equal(event_mappings(), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_system_call_to_read), cmocka_unit_test(closed_descriptors),
-        cmocka_unit_test(a_group_that_is_torn),   cmocka_unit_test(no_descriptors_left),
-        cmocka_unit_test(no_memory_to_lock),      cmocka_unit_test(the_child_of_a_fork),
-        cmocka_unit_test(threads_leave_nothing),  cmocka_unit_test(handlers_interrupt_everything),
-    };
-    return cmocka_run_group_tests_name("counter_resources", tests, NULL, NULL);
 }

@@ -4,8 +4,6 @@
  * events read is made here. */
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "../check.h"
 #include "counters/event.h"
@@ -84,8 +82,7 @@ static void readings_set(const struct spex_reading *readings, size_t count) {
     fake.count = count;
 }
 
-static void what_cannot_be_opened(void **state) {
-    (void)state;
+TEST(what_cannot_be_opened) {
     memset(&fake, 0, sizeof(fake));
     fake.refusal = -EACCES;
     struct spex_way_trial trial = tried(SPEX_COUNTER_FAULTS, 1, SPEX_WAY_FAULT_RECORDS, -EACCES);
@@ -93,8 +90,7 @@ static void what_cannot_be_opened(void **state) {
 }
 
 /* In one of a few tries it must count as many as getrusage. */
-static void too_many_and_too_few(void **state) {
-    (void)state;
+TEST(too_many_and_too_few) {
     memset(&fake, 0, sizeof(fake));
     fake.factor = 1;
     tried(SPEX_COUNTER_FAULTS, 1, SPEX_WAY_FAULT_RECORDS, 0);
@@ -115,7 +111,7 @@ static void too_many_and_too_few(void **state) {
 }
 
 /* The readings before and after, of the system call. */
-static void events_that_do_not_count(void **state) {
+TEST(events_that_do_not_count) {
     static const struct {
         enum spex_counter counter;
         struct spex_reading readings[2];
@@ -137,7 +133,6 @@ static void events_that_do_not_count(void **state) {
          {{{5}, 10, 10, 0, true}, {{6}, 20, 15, 0, false}},
          "it cannot be read"},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         readings_set(cases[c].readings, 2);
         struct spex_way_trial trial =
@@ -150,7 +145,7 @@ static void events_that_do_not_count(void **state) {
 #if defined(__x86_64__)
 
 /* The system call, the instruction, and the system call again; then those around the work. */
-static void the_instruction_agrees_with_the_call(void **state) {
+TEST(the_instruction_agrees_with_the_call) {
     static const struct {
         struct spex_reading readings[5];
         bool agrees;
@@ -178,7 +173,6 @@ static void the_instruction_agrees_with_the_call(void **state) {
         {{{{10}, 5, 5, 0, true}, {{12}, 5, 5, 0, true}, {{15}, 5, 5, 0, true}}, false}, /* a call */
         {{{{10}, 5, 5, 0, true}, {{12}, 0, 0, 0, false}, {{15}, 5, 5, 0, true}}, false},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         readings_set(cases[c].readings, 5);
         fake.pages[0].cap_user_rdpmc = fake.pages[1].cap_user_rdpmc = 1;
@@ -197,10 +191,9 @@ static void the_instruction_agrees_with_the_call(void **state) {
 
 #endif
 
-static void ways_that_are_not_allowed(void **state) {
+TEST(ways_that_are_not_allowed) {
     struct spex_way_trial trial = {.counter = SPEX_COUNTER_FAULTS, .plan = {.events = 1}};
     int err = 0;
-    (void)state;
     memset(&fake, 0, sizeof(fake));
     assert_int_equal(spex_counters_allow("read"), 0);
     assert_int_equal(spex_way_try(&trial, SPEX_WAY_FAULT_RECORDS, &err), 0);
@@ -208,17 +201,4 @@ static void ways_that_are_not_allowed(void **state) {
     assert_string_equal(trial.why, "SPEX_COUNTERS does not allow it");
     assert_int_equal(fake.opened, 0);
     assert_int_equal(spex_counters_allow(NULL), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_cannot_be_opened),
-        cmocka_unit_test(too_many_and_too_few),
-        cmocka_unit_test(events_that_do_not_count),
-#if defined(__x86_64__)
-        cmocka_unit_test(the_instruction_agrees_with_the_call),
-#endif
-        cmocka_unit_test(ways_that_are_not_allowed),
-    };
-    return cmocka_run_group_tests_name("counter_trials", tests, NULL, NULL);
 }

@@ -3,10 +3,8 @@
 #define SPEX_BUILDING /* so that the linker takes what is only referred to here */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <spex/probe.h>
 
@@ -37,38 +35,32 @@ static void expect_way(const char *list, enum spex_counter counter, const char *
 
 /* ---- the ways ---- */
 
-static void faults_by_records(void **state) {
-    (void)state;
+TEST(faults_by_records) {
     need_perf(true);
     expect_way(NULL, SPEX_COUNTER_FAULTS, "page faults by the head of a ring", false);
     expect_way("fault-records", SPEX_COUNTER_FAULTS, "page faults by the head of a ring", false);
 }
 
-static void faults_by_getrusage(void **state) {
-    (void)state;
+TEST(faults_by_getrusage) {
     expect_way("rusage", SPEX_COUNTER_FAULTS, "by getrusage; not by the head of a ring", false);
 }
 
-static void switches_by_count(void **state) {
-    (void)state;
+TEST(switches_by_count) {
     need_perf(true);
     expect_way(NULL, SPEX_COUNTER_SWITCHES, "switches by the count in a mapped event page", false);
 }
 
-static void switches_by_records(void **state) {
-    (void)state;
+TEST(switches_by_records) {
     need_perf(false);
     expect_way("switch-records", SPEX_COUNTER_SWITCHES, "by the head of a ring with two", false);
 }
 
-static void switches_by_getrusage(void **state) {
-    (void)state;
+TEST(switches_by_getrusage) {
     expect_way("rusage", SPEX_COUNTER_SWITCHES, "context switches by getrusage; not by", false);
 }
 
-static void chosen_events_by_read(void **state) {
+TEST(chosen_events_by_read) {
     static const enum spex_counter faults = SPEX_COUNTER_PERFCNTR;
-    (void)state;
     need_perf(true);
     assert_int_equal(spex_perfcntr_set_name(0, "perf::PAGE-FAULTS"), 0);
     struct spex_thread_counters mine = {0};
@@ -91,8 +83,7 @@ static void chosen_events_by_read(void **state) {
     assert_int_equal(event_descriptors(), 0);
 }
 
-static void time_of_the_thread(void **state) {
-    (void)state;
+TEST(time_of_the_thread) {
     need_perf(false);
     const enum spex_counter clock = (enum spex_counter)(first_perfcntr + 1);
     struct spex_thread_counters mine = {0};
@@ -131,8 +122,7 @@ static void check_unprivileged(void) {
     expect_text(faults, "in user mode only, by read()");
 }
 
-static void without_privileges(void **state) {
-    (void)state;
+TEST(without_privileges) {
     in_child(check_unprivileged);
 }
 
@@ -154,14 +144,12 @@ static void check_dropped_privileges(void) {
     }
 }
 
-static void privileges_dropped_later(void **state) {
-    (void)state;
+TEST(privileges_dropped_later) {
     need_perf(true);
     in_child(check_dropped_privileges);
 }
 
-static void instruction_that_is_not_allowed(void **state) {
-    (void)state;
+TEST(instruction_that_is_not_allowed) {
     need_perf(false);
     assert_int_equal(spex_perfcntr_set_name(0, "perf::TASK-CLOCK"), 0);
     assert_int_equal(spex_counters_allow("rdpmc"), 0);
@@ -173,9 +161,8 @@ static void instruction_that_is_not_allowed(void **state) {
     assert_int_equal(event_mappings(), 0);
 }
 
-static void no_way_at_all(void **state) {
+TEST(no_way_at_all) {
     struct spex_thread_counters mine = {0};
-    (void)state;
     assert_int_equal(spex_counters_allow("none"), 0);
     messages_begin();
     assert_int_equal(spex_counters_prepare(SPEX_COUNTER_FAULTS), -EPERM);
@@ -193,8 +180,7 @@ static void no_way_at_all(void **state) {
     spex_counters_close(&mine);
 }
 
-static void lists_of_ways(void **state) {
-    (void)state;
+TEST(lists_of_ways) {
     static const char *const bad[] = {"rusages", "rusage,", ",rusage", "rusage read", "RUSAGE"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         messages_begin();
@@ -203,22 +189,4 @@ static void lists_of_ways(void **state) {
     }
     assert_int_equal(spex_counters_allow("read,rusage,switch-count"), 0);
     assert_int_equal(spex_counters_allow(""), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(faults_by_records),
-        cmocka_unit_test(faults_by_getrusage),
-        cmocka_unit_test(switches_by_count),
-        cmocka_unit_test(switches_by_records),
-        cmocka_unit_test(switches_by_getrusage),
-        cmocka_unit_test(chosen_events_by_read),
-        cmocka_unit_test(time_of_the_thread),
-        cmocka_unit_test(without_privileges),
-        cmocka_unit_test(privileges_dropped_later),
-        cmocka_unit_test(instruction_that_is_not_allowed),
-        cmocka_unit_test(no_way_at_all),
-        cmocka_unit_test(lists_of_ways),
-    };
-    return cmocka_run_group_tests_name("counters", tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How many CPUs there may be, by lists that a kernel may give, or without one. */
 #define _GNU_SOURCE
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "../check.h"
 #include "base/cpus.h"
+#include "../check.h"
 
 static struct {
     /* NULL: the file is not there. */
@@ -30,7 +26,7 @@ static long made_count(int name) {
 #define sysconf                   made_count
 #include "base/cpus.c"
 
-static void the_last_number_counts(void **state) {
+TEST(the_last_number_counts) {
     static const struct {
         const char *list;
         long counted;
@@ -42,17 +38,9 @@ static void the_last_number_counts(void **state) {
         {NULL, 7, 7},          {NULL, 1, 1},      {NULL, 0, 1},
         {NULL, -1, 1},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         made.list = cases[c].list;
         made.counted = cases[c].counted;
         assert_int_equal(spex_cpus_possible(), cases[c].cpus);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_number_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

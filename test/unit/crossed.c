@@ -5,11 +5,8 @@
  * switches, events) has no value then. */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include <spex/kernel.h>
 #include <spex/probe.h>
@@ -310,38 +307,22 @@ static void cross(const char *selection, const char *thread_budget, bool each) {
     assert_int_equal(seen.too_great, 0);
 }
 
-static void each_execution(void **state) {
-    (void)state;
+TEST(each_execution) {
     cross("*", NULL, true);
 }
 
-static void one_in_seven(void **state) {
-    (void)state;
+TEST(one_in_seven) {
     cross("*@7", NULL, false);
 }
 
-static void at_random(void **state) {
-    (void)state;
+TEST(at_random) {
     cross("*@~7", NULL, false);
 }
 
-static void in_bursts(void **state) {
-    (void)state;
+TEST(in_bursts) {
     cross("*@7x4", NULL, false);
 }
 
-static void within_a_budget_of_threads(void **state) {
-    (void)state;
+TEST(within_a_budget_of_threads) {
     cross("*", "1%", false);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_execution),
-        cmocka_unit_test(one_in_seven),
-        cmocka_unit_test(at_random),
-        cmocka_unit_test(in_bursts),
-        cmocka_unit_test(within_a_budget_of_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

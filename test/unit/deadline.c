@@ -22,8 +22,7 @@ static int left_of(int64_t ns) {
     return spex_deadline_left_ms((struct spex_deadline){(int64_t)now_ns + ns});
 }
 
-static void seconds_are_from_now_on(void **state) {
-    (void)state;
+TEST(seconds_are_from_now_on) {
     now_ns = 777;
     assert_int_equal(spex_deadline_in(1.5).monotonic_ns, 777 + 1500 * (int64_t)MS);
     assert_int_equal(spex_deadline_in(0).monotonic_ns, 777);
@@ -31,9 +30,8 @@ static void seconds_are_from_now_on(void **state) {
 }
 
 /* Rounded up, so that nobody who waits comes back too early. */
-static void what_is_left_lasts_until_then(void **state) {
+TEST(what_is_left_lasts_until_then) {
     static const int64_t most = (int64_t)INT_MAX * MS;
-    (void)state;
     now_ns = 5000 * (uint64_t)MS;
     assert_int_equal(left_of(-MS), 0);
     assert_int_equal(left_of(-1), 0);
@@ -47,8 +45,7 @@ static void what_is_left_lasts_until_then(void **state) {
     assert_int_equal(left_of(3 * most), INT_MAX);
 }
 
-static void a_share_is_never_nothing(void **state) {
-    (void)state;
+TEST(a_share_is_never_nothing) {
     const struct spex_deadline deadline = {(int64_t)now_ns + 9 * (int64_t)MS + 1};
     assert_int_equal(spex_deadline_share_ms(deadline, 1), 10);
     assert_int_equal(spex_deadline_share_ms(deadline, 3), 3);
@@ -58,9 +55,8 @@ static void a_share_is_never_nothing(void **state) {
 }
 
 /* By the number of sleeps where the clock stands still, and by the clock before that. */
-static void patience_ends(void **state) {
+TEST(patience_ends) {
     unsigned sleeps = 0;
-    (void)state;
     struct spex_patience patience = spex_patience_for(MS);
     while (spex_patience_left(&patience))
         sleeps++;
@@ -73,14 +69,4 @@ static void patience_ends(void **state) {
     assert_false(spex_patience_left(&patience));
     patience = spex_patience_for(0);
     assert_false(spex_patience_left(&patience));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seconds_are_from_now_on),
-        cmocka_unit_test(what_is_left_lasts_until_then),
-        cmocka_unit_test(a_share_is_never_nothing),
-        cmocka_unit_test(patience_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

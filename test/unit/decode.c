@@ -4,8 +4,6 @@
 #include "collect/decode.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "collect/sent.h"
@@ -107,9 +105,8 @@ static uint64_t scratch[MOST * SPEX_RECORD_WORDS_MAX];
 /* ---- records ---- */
 
 /* Those of a CPU's ring have its number. */
-static void records_are_of_their_sites(void **state) {
+TEST(records_are_of_their_sites) {
     static const uint32_t sites[] = {0, 0, 2, 2, 0}, weights[] = {1, 1, 1, 5, 5};
-    (void)state;
     ring_begin(SPEX_PROBE_TYPES + LAT_RING, SPEX_HEADER_WORDS + 1);
     for (size_t r = 0; r < COUNT_OF(sites); r++)
         record_put(spex_pack(weights[r], 77, sites[r], 0), 50 + r, 0);
@@ -131,8 +128,7 @@ static void records_are_of_their_sites(void **state) {
 }
 
 /* Those of a shared ring have that of each. */
-static void shared_rings_tell_the_cpu(void **state) {
-    (void)state;
+TEST(shared_rings_tell_the_cpu) {
     ring_begin(SHARED_RING, SPEX_HEADER_WORDS + 2);
     for (unsigned r = 0; r < 6; r++)
         record_put(spex_pack(1, 77, 0, 0), r, 100 + r / 2);
@@ -164,8 +160,7 @@ static void expect_lost(const struct spex_record *record, uint32_t lost, bool ga
     assert_int_equal(record->gap, gap);
 }
 
-static void losses_are_shared_out(void **state) {
-    (void)state;
+TEST(losses_are_shared_out) {
     ring_begin(LAT_RING, SPEX_HEADER_WORDS + 1);
     expect_lost(read_some(5, 3, 0), 0, false);
     expect_lost(read_some(10, 30, 100), 25, true); /* of 40 records */
@@ -183,9 +178,8 @@ static void losses_are_shared_out(void **state) {
 }
 
 /* No share is greater than a record can tell; the rest comes with the next. */
-static void great_losses_come_in_parts(void **state) {
+TEST(great_losses_come_in_parts) {
     const uint64_t most = UINT32_MAX;
-    (void)state;
     ring_begin(LAT_RING, SPEX_HEADER_WORDS + 1);
     expect_lost(read_some(1, 0, 2 * most + 7), UINT32_MAX, true);
     expect_lost(read_some(1, 0, 2 * most + 7), UINT32_MAX, false);
@@ -195,8 +189,7 @@ static void great_losses_come_in_parts(void **state) {
 }
 
 /* Each ring has an account of its own, which goes on until the child of a fork begins anew. */
-static void rings_have_accounts_of_their_own(void **state) {
-    (void)state;
+TEST(rings_have_accounts_of_their_own) {
     ring_begin(LAT_RING, SPEX_HEADER_WORDS + 1);
     expect_lost(read_some(1, 0, 10), 10, true);
     ring_begin(SPEX_PROBE_TYPES + LAT_RING, SPEX_HEADER_WORDS + 1);
@@ -213,11 +206,10 @@ static void rings_have_accounts_of_their_own(void **state) {
 
 /* ---- what readers are told ---- */
 
-static void sites_are_told_once(void **state) {
+TEST(sites_are_told_once) {
     struct spex_sent told = {.sites = 0};
     struct spex_stream_site sites[SITES];
     char name[SPEX_STREAM_TEXT_BYTES + 9], file[SPEX_STREAM_TEXT_BYTES];
-    (void)state;
     memset(name, 'x', sizeof(name));
     memcpy(name + sizeof(name) - 4, "end", 4);
     memset(file, 'y', sizeof(file));
@@ -253,10 +245,9 @@ static void sites_are_told_once(void **state) {
     assert_int_equal(spex_sent_sites(&told, sites, SITES), 0);
 }
 
-static void contexts_are_told_once(void **state) {
+TEST(contexts_are_told_once) {
     struct spex_sent told = {.sites = 0};
     struct spex_stream_context contexts[200];
-    (void)state;
     assert_int_equal(spex_sent_contexts(&told, 1, contexts, 0, 200), 0);
     assert_int_equal(spex_sent_contexts(&told, 66, contexts, 0, 200), 65);
     for (uint32_t c = 0; c < 65; c++) {
@@ -280,17 +271,4 @@ static void contexts_are_told_once(void **state) {
     spex_sent_take_back(&told, contexts, 0);
     assert_int_equal(spex_sent_contexts(&told, 80, contexts, 0, 200), 0);
     assert_int_equal(spex_sent_contexts(&told, 201, contexts, 0, 200), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_are_of_their_sites),
-        cmocka_unit_test(shared_rings_tell_the_cpu),
-        cmocka_unit_test(losses_are_shared_out),
-        cmocka_unit_test(great_losses_come_in_parts),
-        cmocka_unit_test(rings_have_accounts_of_their_own),
-        cmocka_unit_test(sites_are_told_once),
-        cmocka_unit_test(contexts_are_told_once),
-    };
-    return cmocka_run_group_tests_name("decode", tests, NULL, NULL);
 }

@@ -2,7 +2,6 @@
 /* Requests for a dump: one at a time, while somebody takes them, with their time and as much of
  * their reason as there is room for. */
 #include <errno.h>
-#include <string.h>
 
 #include <spex/spex.h>
 #include <spex/ticks.h>
@@ -50,9 +49,8 @@ static void expect_taken(const char *why, const char *text) {
     assert_int_equal(count, 1);
 }
 
-static void requests_are_taken_one_at_a_time(void **state) {
+TEST(requests_are_taken_one_at_a_time) {
     char many[2 * SPEX_STREAM_TEXT_BYTES], most[SPEX_STREAM_TEXT_BYTES];
-    (void)state;
     spex_sinks_add(&others);
     spex_sinks_add(&sink);
     assert_int_equal(spex_dump("nobody takes it"), -ENOENT);
@@ -74,8 +72,7 @@ static void requests_are_taken_one_at_a_time(void **state) {
 }
 
 /* As in the child of a fork. */
-static void a_request_is_forgotten(void **state) {
-    (void)state;
+TEST(a_request_is_forgotten) {
     count = 0;
     assert_int_equal(spex_dump("forgotten"), 0);
     spex_dump_request_forget();
@@ -89,12 +86,4 @@ static void a_request_is_forgotten(void **state) {
     spex_dump_takers_add(-1);
     assert_int_equal(spex_dump("nobody takes it"), -ENOENT);
     spex_sinks_finish();
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_are_taken_one_at_a_time),
-        cmocka_unit_test(a_request_is_forgotten),
-    };
-    return cmocka_run_group_tests_name("dumps", tests, NULL, NULL);
 }

@@ -15,10 +15,9 @@ __attribute__((constructor)) static void start(void) {
     started = spex_start(&options);
 }
 
-static void all_is_there_for_a_constructor(void **state) {
+TEST(all_is_there_for_a_constructor) {
     struct spex_cost cost;
     struct spex_profile profile;
-    (void)state;
     assert_int_equal(started, 0);
     assert_int_equal(spex_cost_get(SPEX_LAT, &cost), 0);
     assert_true(cost.record > 0);
@@ -32,9 +31,4 @@ static void all_is_there_for_a_constructor(void **state) {
     assert_true(profile.rows[0].probe.count == 10);
     spex_profile_now_free(&profile);
     assert_int_equal(spex_stop(), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_is_there_for_a_constructor)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

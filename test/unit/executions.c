@@ -5,9 +5,7 @@
 #include "probe/executions.h"
 
 #include <pthread.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>
@@ -75,11 +73,10 @@ static struct spex_random random_of(uint64_t seed) {
     return random;
 }
 
-static void of_few_threads_all_are_chosen(void **state) {
+TEST(of_few_threads_all_are_chosen) {
     struct spex_random random = random_of(1);
     struct spex_thread_set set;
     uint64_t ns, identity;
-    (void)state;
     threads_begin(FEW);
     uint64_t cpu_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     spex_threads_choose(&set, SPEX_THREADS_CHOSEN, &random);
@@ -103,11 +100,10 @@ static void note_chosen(const struct spex_thread_set *set, unsigned *chosen) {
     }
 }
 
-static void of_many_threads_some_are_chosen(void **state) {
+TEST(of_many_threads_some_are_chosen) {
     static unsigned chosen[SPEX_MAX_THREADS];
     struct spex_random random = random_of(2);
     struct spex_thread_set set;
-    (void)state;
     threads_begin(MANY);
     for (int d = 0; d < DRAWS; d++) {
         spex_threads_choose(&set, SPEX_THREADS_CHOSEN, &random);
@@ -123,11 +119,10 @@ static void of_many_threads_some_are_chosen(void **state) {
     threads_end();
 }
 
-static void who_has_ended_is_left_out(void **state) {
+TEST(who_has_ended_is_left_out) {
     struct spex_random random = random_of(3);
     struct spex_thread_set set;
     uint64_t ns, identity, ns_later, identity_later;
-    (void)state;
     threads_begin(MANY);
     spex_threads_choose(&set, SPEX_THREADS_CHOSEN, &random);
     spex_threads_cpu_ns(&set, &ns, &identity);
@@ -142,9 +137,8 @@ static void who_has_ended_is_left_out(void **state) {
 }
 
 /* Each state, and what threads have made beside it, once, however often they ask for it. */
-static void states_tell_their_bytes(void **state) {
+TEST(states_tell_their_bytes) {
     struct spex_thread *thread = spex_thread_attach();
-    (void)state;
     assert_non_null(thread);
     threads_begin(FEW);
     struct spex_nesting *nesting = spex_thread_nesting_make(thread);
@@ -175,11 +169,5 @@ static void states_tell_their_bytes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_few_threads_all_are_chosen),
-        cmocka_unit_test(of_many_threads_some_are_chosen),
-        cmocka_unit_test(who_has_ended_is_left_out),
-        cmocka_unit_test(states_tell_their_bytes),
-    };
-    return cmocka_run_group_tests(tests, enter, leave);
+    return tests_run(enter, leave);
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>
@@ -71,10 +70,9 @@ static const struct spex_record *take(size_t *count) {
     return records;
 }
 
-static void records_come_in_order(void **state) {
+TEST_WITH(records_come_in_order, set_up, tear_down) {
     static const uint64_t times[] = {30, 10, 20, 50, 40};
     size_t count;
-    (void)state;
     spex_feed_begin(feed, &selection, 0);
     for (size_t t = 0; t < COUNT_OF(times); t++)
         hand_over(times[t], WANTED);
@@ -84,10 +82,9 @@ static void records_come_in_order(void **state) {
         assert_int_equal(records[t].timestamp, 10 * (t + 1));
 }
 
-static void what_is_to_come_waits(void **state) {
+TEST_WITH(what_is_to_come_waits, set_up, tear_down) {
     uint64_t later = spex_ticks() + (UINT64_C(1) << 50);
     size_t count;
-    (void)state;
     spex_feed_begin(feed, &selection, 0);
     hand_over(later, WANTED);
     hand_over(10, WANTED);
@@ -98,9 +95,8 @@ static void what_is_to_come_waits(void **state) {
     assert_int_equal(count, 0);
 }
 
-static void others_and_former_ones_are_left_out(void **state) {
+TEST_WITH(others_and_former_ones_are_left_out, set_up, tear_down) {
     size_t count;
-    (void)state;
     hand_over(110, WANTED); /* no run has begun */
     spex_feed_begin(feed, &selection, 100);
     hand_over(120, OTHER);
@@ -119,10 +115,9 @@ static void others_and_former_ones_are_left_out(void **state) {
     assert_int_equal(count, 0);
 }
 
-static void what_has_no_room_is_counted(void **state) {
+TEST_WITH(what_has_no_room_is_counted, set_up, tear_down) {
     struct spex_record batch[BATCH];
     size_t count;
-    (void)state;
     spex_feed_begin(feed, &selection, 0);
     for (unsigned b = 0; b < ROOM / BATCH + 1; b++) {
         for (unsigned r = 0; r < BATCH; r++)
@@ -161,16 +156,14 @@ long __wrap_syscall(long call, long a, long b, long c, long d, long e, long f) {
 }
 
 /* The wait has no lock while it sleeps, and does not sleep where there is news. */
-static void news_before_the_sleep_end_it(void **state) {
-    (void)state;
+TEST_WITH(news_before_the_sleep_end_it, set_up, tear_down) {
     stops_before_sleep = true;
     spex_feed_wait(feed, UINT64_MAX / 2);
     assert_false(stops_before_sleep);
     assert_true(spex_feed_stopped(feed));
 }
 
-static void a_wait_ends_at_its_deadline(void **state) {
-    (void)state;
+TEST_WITH(a_wait_ends_at_its_deadline, set_up, tear_down) {
     uint64_t deadline_ns = spex_clock_ns(CLOCK_MONOTONIC) + 1000000;
     spex_feed_wait(feed, deadline_ns);
     assert_true(spex_clock_ns(CLOCK_MONOTONIC) >= deadline_ns);
@@ -178,8 +171,7 @@ static void a_wait_ends_at_its_deadline(void **state) {
     hand_over(10, WANTED); /* nobody has the lock now */
 }
 
-static void a_stop_of_spex_stops_it(void **state) {
-    (void)state;
+TEST_WITH(a_stop_of_spex_stops_it, set_up, tear_down) {
     assert_false(spex_feed_stopped(feed));
     assert_int_equal(spex_stop(), 0);
     assert_true(spex_feed_stopped(feed));
@@ -187,26 +179,10 @@ static void a_stop_of_spex_stops_it(void **state) {
 }
 
 /* Collectors sleep longer where nobody waits. */
-static void a_run_waits_for_records(void **state) {
-    (void)state;
+TEST_WITH(a_run_waits_for_records, set_up, tear_down) {
     assert_false(spex_sinks_prompt());
     spex_feed_begin(feed, &selection, 0);
     assert_true(spex_sinks_prompt());
     spex_feed_end(feed);
     assert_false(spex_sinks_prompt());
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(records_come_in_order),
-        TEST(what_is_to_come_waits),
-        TEST(others_and_former_ones_are_left_out),
-        TEST(what_has_no_room_is_counted),
-        TEST(news_before_the_sleep_end_it),
-        TEST(a_wait_ends_at_its_deadline),
-        TEST(a_stop_of_spex_stops_it),
-        TEST(a_run_waits_for_records),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

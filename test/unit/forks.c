@@ -7,10 +7,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "../status.h"
@@ -83,9 +81,13 @@ static void child_handler(void) {
         places_all();
 }
 
-static void probes_in_a_child_before_spex_knows(void **state) {
-    struct places_tally tally = {0};
+static int stop(void **state) {
     (void)state;
+    return spex_stop();
+}
+
+TEST_WITH(probes_in_a_child_before_spex_knows, NULL, stop) {
+    struct places_tally tally = {0};
     assert_int_equal(places_start(&tally, 1024), 0);
     places_all();
     child_executes = true;
@@ -130,13 +132,11 @@ static void fork_within_executions(unsigned starts) {
     assert_int_equal(status_now().produced - before.produced, PLACES_TYPES);
 }
 
-static void an_execution_that_a_fork_splits_is_the_parents(void **state) {
-    (void)state;
+TEST_WITH(an_execution_that_a_fork_splits_is_the_parents, NULL, stop) {
     fork_within_executions(0);
 }
 
-static void nor_is_it_the_childs_when_that_starts_itself(void **state) {
-    (void)state;
+TEST_WITH(nor_is_it_the_childs_when_that_starts_itself, NULL, stop) {
     SKIP_WITHOUT_CHILDREN();
     fork_within_executions(1);
     fork_within_executions(3);
@@ -150,9 +150,8 @@ static void stop_and_start_inside(void) {
     places_all();
 }
 
-static void an_execution_that_a_stop_splits_is_in_no_later_collection(void **state) {
+TEST_WITH(an_execution_that_a_stop_splits_is_in_no_later_collection, NULL, stop) {
     struct places_tally tally = {0};
-    (void)state;
     child_tally = (struct places_tally){0};
     assert_int_equal(places_start(&tally, 1024), 0);
     places_around(stop_and_start_inside);
@@ -197,12 +196,11 @@ static void *forker_run(void *arg) {
 }
 
 /* A dead lock ends the test by SIGALRM. Threads that fork do not wait for each other. */
-static void forks_while_others_record_and_fork(void **state) {
+TEST_WITH(forks_while_others_record_and_fork, NULL, stop) {
     pthread_t threads[FORKERS + RECORDERS];
     uint64_t executed[FORKERS + RECORDERS] = {0}, sum = 0;
     struct spex_status before = status_now();
     void *wrong = NULL;
-    (void)state;
     SKIP_WITHOUT_CHILDREN();
     assert_int_equal(places_start(NULL, 16384), 0);
     fflush(NULL);
@@ -270,9 +268,8 @@ static int child_stops_and_starts(void) {
     return places_are(&tally, 1) ? 0 : 41;
 }
 
-static void a_child_that_follows(void **state) {
+TEST_WITH(a_child_that_follows, NULL, stop) {
     struct places_tally tally = {0};
-    (void)state;
     SKIP_WITHOUT_FOLLOWERS();
     setenv("SPEX_FORKS", "follow", 1);
     int err = places_start(&tally, 1024);
@@ -335,11 +332,10 @@ static void exec_inside(void) {
     }
 }
 
-static void vfork_spawn_and_exec_leave_the_parent_alone(void **state) {
+TEST_WITH(vfork_spawn_and_exec_leave_the_parent_alone, NULL, stop) {
     struct places_tally tally = {0};
     pthread_t thread;
     void *wrong;
-    (void)state;
     SKIP_WITHOUT_CHILDREN();
     struct spex_status before = status_now();
     assert_int_equal(places_start(&tally, 16384), 0);
@@ -356,11 +352,6 @@ static void vfork_spawn_and_exec_leave_the_parent_alone(void **state) {
     assert_int_equal(status_now().produced - before.produced, (2 * SPAWNS + 101) * PLACES_TYPES);
 }
 
-static int stop(void **state) {
-    (void)state;
-    return spex_stop();
-}
-
 /* The file of the rings is the process's until its end. */
 static int rings_end(void **state) {
     (void)state;
@@ -370,15 +361,6 @@ static int rings_end(void **state) {
 
 /* With an argument the rings are in a file, as under `spex run`. */
 int main(int argc, char **arguments) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(probes_in_a_child_before_spex_knows, stop),
-        cmocka_unit_test_teardown(an_execution_that_a_fork_splits_is_the_parents, stop),
-        cmocka_unit_test_teardown(nor_is_it_the_childs_when_that_starts_itself, stop),
-        cmocka_unit_test_teardown(an_execution_that_a_stop_splits_is_in_no_later_collection, stop),
-        cmocka_unit_test_teardown(forks_while_others_record_and_fork, stop),
-        cmocka_unit_test_teardown(a_child_that_follows, stop),
-        cmocka_unit_test_teardown(vfork_spawn_and_exec_leave_the_parent_alone, stop),
-    };
     (void)arguments;
     if (argc > 1 && getenv("TEST_EMULATED")) {
         printf("SKIP: the emulator clears no page in a child\n");
@@ -388,5 +370,5 @@ int main(int argc, char **arguments) {
         spex_rings_share();
     if (pthread_atfork(NULL, NULL, child_handler) != 0)
         return 1;
-    return cmocka_run_group_tests(tests, NULL, rings_end);
+    return tests_run(NULL, rings_end);
 }

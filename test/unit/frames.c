@@ -2,8 +2,6 @@
 /* When executions of kernels make records and get frames: in virtual time, in which each look at
  * the clock takes what the test says. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "base/student.h"
@@ -107,8 +105,7 @@ static void expect_gaps(uint64_t interval, uint64_t step) {
     assert_true(fabs(sqrt(squares / GAPS_SEEN - mean * mean) - 1) < 4 * sqrt(2.0 / GAPS_SEEN));
 }
 
-static void without_a_frame_records_are_so_many_a_second(void **state) {
-    (void)state;
+TEST_WITH(without_a_frame_records_are_so_many_a_second, setup, teardown) {
     expect_gaps(SECOND / 10, SECOND / 5000);
     plan->stretch = 3;
     expect_gaps(SECOND / 10 * 3, SECOND / 5000);
@@ -116,10 +113,9 @@ static void without_a_frame_records_are_so_many_a_second(void **state) {
 
 /* After a pause, however long, there are about as many records more as it has intervals, and no more
  * than one: in each of many bursts. */
-static void a_pause_brings_no_burst_of_records(void **state) {
+TEST_WITH(a_pause_brings_no_burst_of_records, setup, teardown) {
     enum { PAUSES = 2000, EACH = 300 };
     unsigned records = 0;
-    (void)state;
     for (int pause = 0; pause < PAUSES; pause++, ticks_now += UINT64_C(1000) * SECOND)
         for (int e = 0; e < EACH; e++, ticks_now += SECOND / 1000000)
             records += inner_is_recorded();
@@ -179,10 +175,9 @@ static void expect_truth(const double *times, size_t count, double truth) {
     assert_in_range(counted, 923, 977);
 }
 
-static void means_are_true_whatever_went_before(void **state) {
+TEST_WITH(means_are_true_whatever_went_before, setup, teardown) {
     static const size_t counts[] = {2, 3, 10, TIMES_MOST};
     double times[TIMES_MOST];
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(counts); c++) {
         for (size_t t = 0; t < counts[c]; t++)
             times[t] = (double)(t + 1) / (double)counts[c] * 1e6;
@@ -191,8 +186,7 @@ static void means_are_true_whatever_went_before(void **state) {
 }
 
 /* What choosing takes is not in the execution's time. */
-static void the_time_begins_after_the_choice(void **state) {
-    (void)state;
+TEST_WITH(the_time_begins_after_the_choice, setup, teardown) {
     ticks_drawn = 500;
     for (int records = 0; records < 20; ticks_now += SECOND / 500)
         if (inner_is_recorded()) {
@@ -205,8 +199,7 @@ static void the_time_begins_after_the_choice(void **state) {
     assert_true(thread->samples->frames[0].begin == begin);
 }
 
-static void within_a_frame_its_interval_counts(void **state) {
-    (void)state;
+TEST_WITH(within_a_frame_its_interval_counts, setup, teardown) {
     outer_begins();
     for (int i = 0; i < 100; i++) /* so that it is not rare */
         inner_is_recorded();
@@ -216,10 +209,9 @@ static void within_a_frame_its_interval_counts(void **state) {
 }
 
 /* In frames with many executions, records are at any place alike. */
-static void records_of_a_frame_are_at_any_place(void **state) {
+TEST_WITH(records_of_a_frame_are_at_any_place, setup, teardown) {
     enum { FRAMES = 400, INTERVAL = SECOND / 1000, EACH = 160, STEP = INTERVAL / 100 };
     unsigned in_quarter[4] = {0};
-    (void)state;
     for (int f = 0; f <= FRAMES; f++) {
         ticks_now += SECOND;
         uint64_t begin = outer_begins();
@@ -234,10 +226,9 @@ static void records_of_a_frame_are_at_any_place(void **state) {
 }
 
 /* Where a frame has few executions, each is recorded by chance: 10 in a frame. */
-static void rare_executions_are_recorded_by_chance(void **state) {
+TEST_WITH(rare_executions_are_recorded_by_chance, setup, teardown) {
     enum { FRAMES = 600 };
     static const unsigned each[] = {1, 10, 14, 20};
-    (void)state;
     for (size_t e = 0; e < COUNT_OF(each); e++) {
         unsigned records = 0;
         for (int f = 0; f < FRAMES + 2; f++) {
@@ -252,8 +243,7 @@ static void rare_executions_are_recorded_by_chance(void **state) {
     }
 }
 
-static void so_few_executions_are_rare(void **state) {
-    (void)state;
+TEST_WITH(so_few_executions_are_rare, setup, teardown) {
     struct spex_samples_node node = {.frame = 1, .before = 20, .here = 20};
     assert_true(node_is_rare(plan, &node));
     node.here = 21;
@@ -269,9 +259,8 @@ static void so_few_executions_are_rare(void **state) {
     assert_false(node_is_rare(plan, &node));
 }
 
-static void a_frame_holds_what_is_looked_at(void **state) {
+TEST_WITH(a_frame_holds_what_is_looked_at, setup, teardown) {
     struct spex_samples_frame frame;
-    (void)state;
     assert_false(spex_samples_frame_read(thread, 0, &frame));
     int32_t calls = spex_kernel_sampler_calls();
     uint64_t begin = outer_begins();
@@ -291,9 +280,8 @@ static void a_frame_holds_what_is_looked_at(void **state) {
 }
 
 /* The numbers of frames go round, without 0. */
-static void frames_are_popped_with_those_above(void **state) {
+TEST_WITH(frames_are_popped_with_those_above, setup, teardown) {
     struct spex_samples *samples = thread->samples;
-    (void)state;
     samples->last = UINT32_MAX - 1;
     for (unsigned f = 0; f < SPEX_SAMPLES_FRAMES; f++) {
         assert_ptr_equal(frame_top(samples), f ? &samples->frames[f - 1] : NULL);
@@ -311,9 +299,8 @@ static void frames_are_popped_with_those_above(void **state) {
 }
 
 /* Too short, with too few parameters, or within itself. */
-static void some_executions_get_no_frame(void **state) {
+TEST_WITH(some_executions_get_no_frame, setup, teardown) {
     struct spex_site less = site;
-    (void)state;
     less.detail = 1;
     assert_false(execution_gets_frame(plan, thread->samples, &site, INNER, 1, parameters));
     assert_false(execution_gets_frame(plan, thread->samples, &less, CONTEXT, 1, parameters));
@@ -331,9 +318,8 @@ static void some_executions_get_no_frame(void **state) {
 }
 
 /* What belongs to a former plan's frequencies begins anew; executions are counted on. */
-static void another_plan_begins_anew(void **state) {
+TEST_WITH(another_plan_begins_anew, setup, teardown) {
     struct spex_samples_node *node = &thread->samples->nodes[INNER];
-    (void)state;
     *node = (struct spex_samples_node){.last = 6,
                                        .gap = 7,
                                        .frame = 8,
@@ -357,8 +343,7 @@ static void another_plan_begins_anew(void **state) {
 }
 
 /* Contexts that are not known are asked for once. */
-static void what_is_not_known_is_asked_for(void **state) {
-    (void)state;
+TEST_WITH(what_is_not_known_is_asked_for, setup, teardown) {
     int32_t calls = spex_kernel_sampler_calls();
     execution_begin(plan, thread, &site, 70, parameters);
     assert_int_equal(spex_kernel_sampler_calls(), calls + 1);
@@ -374,8 +359,7 @@ static double seconds_now(void) {
 }
 
 /* It sleeps 30 ms, but not where it was called meanwhile, or where the time is past. */
-static void the_sampling_thread_rests_until_then(void **state) {
-    (void)state;
+TEST_WITH(the_sampling_thread_rests_until_then, setup, teardown) {
     double begin = seconds_now();
     spex_kernel_sampler_rest(ticks_now + SECOND / 1000 * 30, SECOND, spex_kernel_sampler_calls());
     assert_true(seconds_now() - begin > 0.029);
@@ -395,33 +379,10 @@ static void the_sampling_thread_rests_until_then(void **state) {
 }
 
 /* Each execution looks at the clock once, and each run twice; the first execution once more. */
-static void the_cost_of_an_execution_is_the_least(void **state) {
-    (void)state;
+TEST_WITH(the_cost_of_an_execution_is_the_least, setup, teardown) {
     plan->nodes[0] = &short_one;
     ticks_each = 40;
     assert_true(fabs(spex_samples_execution_ticks(plan) - 40.04) < 1e-9);
     assert_int_equal(thread->samples->nodes[0].executions, 0);
     assert_true(ticks_now == (UINT64_C(1) << 40) + 40 * (5 * 1002 + 1));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(without_a_frame_records_are_so_many_a_second, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_pause_brings_no_burst_of_records, setup, teardown),
-        cmocka_unit_test_setup_teardown(means_are_true_whatever_went_before, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_time_begins_after_the_choice, setup, teardown),
-        cmocka_unit_test_setup_teardown(within_a_frame_its_interval_counts, setup, teardown),
-        cmocka_unit_test_setup_teardown(records_of_a_frame_are_at_any_place, setup, teardown),
-        cmocka_unit_test_setup_teardown(rare_executions_are_recorded_by_chance, setup, teardown),
-        cmocka_unit_test_setup_teardown(so_few_executions_are_rare, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_frame_holds_what_is_looked_at, setup, teardown),
-        cmocka_unit_test_setup_teardown(frames_are_popped_with_those_above, setup, teardown),
-        cmocka_unit_test_setup_teardown(some_executions_get_no_frame, setup, teardown),
-        cmocka_unit_test_setup_teardown(another_plan_begins_anew, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_not_known_is_asked_for, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_sampling_thread_rests_until_then, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_cost_of_an_execution_is_the_least, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,11 +6,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "../scarce_memory.h"
 #include "functions/function_calls.h"
@@ -356,11 +351,10 @@ static void expect_found(const char *filter, size_t most) {
     spex_functions_found_free(&found);
 }
 
-static void what_is_found_is_what_is_said(void **state) {
+TEST(what_is_found_is_what_is_said) {
     enum { ROUNDS = 3000 };
     static const char *const filters[] = {"*", "a*,b*", "*,alpha@off", "none"};
     size_t found = 0, held = scarce_held.count;
-    (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
         random_state = round;
         objects_make(FEW);
@@ -382,9 +376,8 @@ static int attempt(void *user) {
 }
 
 /* So many functions that the list grows. */
-static void many_are_found_and_memory_may_end(void **state) {
+TEST(many_are_found_and_memory_may_end) {
     enum { TRIES = 1000 };
-    (void)state;
     for (unsigned try = 0; try < TRIES; try++) {
         random_state = try;
         objects_make(SYMBOLS);
@@ -397,15 +390,11 @@ static void many_are_found_and_memory_may_end(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_found_is_what_is_said),
-        cmocka_unit_test(many_are_found_and_memory_may_end),
-    };
 #if !defined(__x86_64__) && !defined(__aarch64__)
     return 77; /* which functions are instrumented is not known here */
 #endif
     names_make();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = tests_run(NULL, NULL);
     made.count = 0;
     return failed;
 }

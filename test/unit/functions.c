@@ -6,11 +6,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <spex/kernel.h>
 #include <spex/spex.h>
@@ -83,8 +79,129 @@ static const char *all_records(void) {
     return text;
 }
 
-static void functions_are_kernels_in_their_contexts(void **state) {
-    (void)state;
+/* Ids of the program's own, which no function gets. */
+COMPILED_ONCE static void own_kernels(void) {
+    KERNEL_PROBE_BEGIN(65535, 1);
+    KERNEL_PROBE_BEGIN(65533, 1);
+    KERNEL_PROBE_END(65533);
+    KERNEL_PROBE_END(65535);
+}
+
+/* In a process of its own, since functions are made once: 0, or the status of what went wrong. */
+static void expect_said(const char *filter, uintptr_t hook, int expected, const char *text) {
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        messages_begin();
+        int err = spex_function_kernels_make(filter, hook);
+        bool again = spex_function_kernels_make("*", hook) == 0;
+        _exit(err != expected ? 1 : strcmp(messages_end(), text) != 0 ? 2 : !again ? 3 : 0);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+TEST(what_is_not_found_is_said) {
+    assert_null(spex_function_table);
+    expect_said("nothing", (uintptr_t)&__cyg_profile_func_enter, 0,
+                "spex: SPEX_FUNCTIONS: no instrumented function matches\n");
+    expect_said("*", 1, 0,
+                "spex: SPEX_FUNCTIONS: nothing that is loaded was compiled with "
+                "-finstrument-functions\n");
+    expect_said("fn_plain", (uintptr_t)&__cyg_profile_func_enter, 0, "");
+    assert_null(spex_function_table);
+}
+
+/* Static functions of two files, in the order of their addresses. */
+TEST(equal_names_are_numbered) {
+    struct spex_found_functions found;
+    link_twin();
+    assert_int_equal(spex_functions_find("twin", (uintptr_t)&__cyg_profile_func_enter, 10, &found),
+                     0);
+    assert_int_equal(found.count, 2);
+    assert_string_equal(found.items[0].name, "twin");
+    assert_string_equal(found.items[1].name, "twin#2");
+    assert_true(found.items[0].address < found.items[1].address);
+    spex_functions_found_free(&found);
+}
+
+/* Whatever is asked for, the same functions are looked at, each of which has one name. */
+TEST(what_is_found_is_sorted_and_cut) {
+    enum { ALL = 100000 };
+    static const char *const filters[] = {"*", "fn_*", "no such function"};
+    size_t functions = 0;
+    for (size_t f = 0; f < COUNT_OF(filters); f++) {
+        uintptr_t hook = (uintptr_t)&__cyg_profile_func_enter;
+        struct spex_found_functions all, few;
+        assert_int_equal(spex_functions_find(filters[f], hook, ALL, &all), 0);
+        size_t most = all.count ? all.count - 1 : 0;
+        assert_int_equal(spex_functions_find(filters[f], hook, most, &few), 0);
+        functions = f == 0 ? all.functions : functions;
+        assert_true(all.functions == functions && few.functions == functions);
+        assert_true(all.matched == all.count && few.matched == all.count);
+        assert_int_equal(few.count, most);
+        assert_true(f > 0 || all.count > MANY_FUNCTIONS);
+        assert_true(malloc_usable_size(all.items) >= all.count * sizeof(*all.items));
+        assert_true(f == 2 ? all.count == 0 : all.count >= 7 && all.count <= functions);
+        for (size_t i = 0; i < all.count; i++) {
+            assert_true(i == 0 || strcmp(all.items[i - 1].name, all.items[i].name) < 0);
+            assert_null(strstr(all.items[i].name, "_alias"));
+        }
+        for (size_t i = 0; i < few.count; i++)
+            assert_true(few.items[i].address == all.items[i].address);
+        spex_functions_found_free(&all);
+        spex_functions_found_free(&few);
+    }
+}
+
+TEST(a_filter_that_cannot_be_read_is_refused) {
+    static const char *const bad[] = {"", ",", "a,,b", "a@of", "a@", "@off", "a b"};
+    struct spex_error error;
+    for (size_t b = 0; b < COUNT_OF(bad); b++)
+        assert_int_equal(spex_function_filter_check(bad[b], &error), -EINVAL);
+    assert_int_equal(spex_function_filter_check("a*,?b[cd]@off", &error), 0);
+    char item[252] = "";
+    memset(item, 'a', sizeof(item) - 1);
+    assert_int_equal(spex_function_filter_check(item, &error), -EINVAL);
+    assert_int_equal(spex_function_filter_check(item + 1, &error), 0);
+    struct spex_options options = {.size = sizeof(options), .functions = "a,,b"};
+    assert_int_equal(spex_start(&options), -EINVAL);
+}
+
+/* Ids go down from the greatest that is free, in the order of names. */
+TEST(each_function_has_an_id_and_a_place) {
+    struct spex_found_functions found;
+    begin("off");
+    own_kernels();
+    spex_stop();
+    const struct spex_function_table *table = spex_function_table;
+    assert_non_null(table);
+    assert_int_equal(spex_functions_find("fn_*,fn_left*@off", (uintptr_t)&__cyg_profile_func_enter,
+                                         1000, &found),
+                     0);
+    assert_true(found.count >= 6);
+    for (size_t f = 0; f < found.count; f++) {
+        const struct spex_site *site = spex_function_site(table, found.items[f].address);
+        assert_non_null(site);
+        uint16_t id = (uint16_t)(f == 0 ? 65534 : 65533 - f);
+        assert_int_equal(site->probe_id, id);
+        assert_string_equal(info_of(id)->name, found.items[f].name);
+        assert_true(info_of(id)->site == site);
+        assert_int_equal(site->detail, 2);
+        assert_null(spex_function_site(table, found.items[f].address + 1));
+    }
+    size_t used = 0;
+    for (size_t p = 0; p <= table->mask; p++)
+        used += table->places[p].address != 0;
+    assert_int_equal(used, found.count);
+    assert_true(table->mask + 1 >= 2 * used && table->mask + 1 < 4 * used);
+    assert_int_equal(table->mask & (table->mask + 1), 0);
+    assert_int_equal(UINT64_C(1) << (64 - table->shift), table->mask + 1);
+    spex_functions_found_free(&found);
+}
+
+TEST(functions_are_kernels_in_their_contexts) {
     begin("fn_*");
     fn_outer(5);
     fn_left_out();
@@ -98,13 +215,115 @@ static void functions_are_kernels_in_their_contexts(void **state) {
     assert_int_equal(spex_context, SPEX_CONTEXT_ROOT);
 }
 
-/* What a function gives that is off is given outside. */
-static void only_what_is_on_is_in_a_context(void **state) {
-    (void)state;
-    begin("fn_*,fn_outer@off");
-    fn_outer(5);
+/* What is within an execution of its own is a part of that. */
+TEST(recursion_is_one_execution) {
+    begin("fn_*");
+    fn_recursive(3);
     spex_stop();
-    assert_string_equal(all_records(), "fn_inner(6,7) fn_plain(5,7)");
+    assert_string_equal(all_records(), "fn_recursive(0,0)");
+}
+
+TEST(what_is_too_deep_is_left_as_it_was_entered) {
+    begin("fn_*");
+    fn_recursive(TOO_DEEP);
+    assert_int_equal(spex_context, SPEX_CONTEXT_ROOT);
+    fn_plain();
+    spex_stop();
+    assert_string_equal(all_records(), "fn_recursive(0,0) fn_plain(0,0)");
+}
+
+static void jumps(void *user) {
+    (void)user;
+    jmp_buf back;
+    if (!setjmp(back))
+        fn_jumps(&back);
+}
+
+/* fn_jumps has no end, and so no record; what is around it has. */
+TEST(a_jump_out_of_functions_is_made_up_for) {
+    begin("fn_*");
+    fn_calls(jumps, NULL);
+    fn_plain();
+    spex_stop();
+    assert_string_equal(all_records(), "fn_calls(0,0) fn_plain(0,0)");
+    assert_int_equal(spex_context, SPEX_CONTEXT_ROOT);
+}
+
+static void handler(int number) {
+    (void)number;
+    fn_plain();
+}
+
+static void interrupts(void *user) {
+    (void)user;
+    raise(SIGUSR1);
+}
+
+TEST(handlers_are_in_the_context_that_they_interrupt) {
+    signal(SIGUSR1, handler);
+    begin("fn_*");
+    fn_calls(interrupts, NULL);
+    spex_stop();
+    assert_string_equal(all_records(), "fn_calls/fn_plain(0,0) fn_calls(0,0)");
+}
+
+static void switches_on(void *user) {
+    (void)user;
+    assert_true(spex_set("fn_*") > 0);
+    fn_plain();
+}
+
+static void switches_off(void *user) {
+    (void)user;
+    assert_int_equal(spex_set("off"), 0);
+}
+
+TEST(what_is_switched_while_it_is_executed_makes_no_record) {
+    begin("off");
+    fn_calls(switches_on, NULL);
+    fn_calls(switches_off, NULL);
+    assert_int_equal(spex_context, SPEX_CONTEXT_ROOT);
+    spex_set("fn_*");
+    fn_plain();
+    spex_stop();
+    assert_string_equal(all_records(), "fn_plain(0,0) fn_plain(0,0)");
+}
+
+static void switches_on_and_jumps(void *user) {
+    switches_on(user);
+    jumps(user);
+}
+
+static void *calls_what_switches_on_and_jumps(void *arg) {
+    fn_calls(switches_on_and_jumps, NULL);
+    return arg;
+}
+
+/* A function that has begun before does not end the one that has been left since. */
+TEST(what_has_no_beginning_ends_nothing) {
+    pthread_t thread;
+    begin("off");
+    assert_int_equal(pthread_create(&thread, NULL, calls_what_switches_on_and_jumps, NULL), 0);
+    pthread_join(thread, NULL);
+    spex_stop();
+    assert_string_equal(all_records(), "fn_plain(0,0)");
+}
+
+static void forks(void *child) {
+    *(pid_t *)child = fork();
+}
+
+TEST(a_fork_within_a_function_leaves_it_in_both) {
+    pid_t child;
+    int status;
+    begin("fn_*");
+    fn_calls(forks, &child);
+    if (child == 0)
+        _exit(spex_context == SPEX_CONTEXT_ROOT ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    spex_stop();
+    assert_string_equal(all_records(), "fn_calls(0,0)");
 }
 
 int __real_munmap(void *at, size_t size);
@@ -138,9 +357,8 @@ static void in_a_thread(const uint64_t *size) {
 
 /* What is given outside of functions stays: so this and the next are the last that look at
  * parameters. */
-static void what_is_given_outside_holds_for_threads_that_give_nothing(void **state) {
+TEST(what_is_given_outside_holds_for_threads_that_give_nothing) {
     const uint64_t other = 9;
-    (void)state;
     begin("fn_*");
     give_size(7);
     fn_outer(1);
@@ -154,253 +372,15 @@ static void what_is_given_outside_holds_for_threads_that_give_nothing(void **sta
                         "fn_plain(0,7) fn_plain(0,9) fn_plain(0,9) fn_plain(0,7)");
 }
 
-/* What is within an execution of its own is a part of that. */
-static void recursion_is_one_execution(void **state) {
-    (void)state;
-    begin("fn_*");
-    fn_recursive(3);
+/* What a function gives that is off is given outside. */
+TEST(only_what_is_on_is_in_a_context) {
+    begin("fn_*,fn_outer@off");
+    fn_outer(5);
     spex_stop();
-    assert_string_equal(all_records(), "fn_recursive(0,0)");
+    assert_string_equal(all_records(), "fn_inner(6,7) fn_plain(5,7)");
 }
 
-static void what_is_too_deep_is_left_as_it_was_entered(void **state) {
-    (void)state;
-    begin("fn_*");
-    fn_recursive(TOO_DEEP);
-    assert_int_equal(spex_context, SPEX_CONTEXT_ROOT);
-    fn_plain();
-    spex_stop();
-    assert_string_equal(all_records(), "fn_recursive(0,0) fn_plain(0,0)");
-}
-
-static void jumps(void *user) {
-    (void)user;
-    jmp_buf back;
-    if (!setjmp(back))
-        fn_jumps(&back);
-}
-
-/* fn_jumps has no end, and so no record; what is around it has. */
-static void a_jump_out_of_functions_is_made_up_for(void **state) {
-    (void)state;
-    begin("fn_*");
-    fn_calls(jumps, NULL);
-    fn_plain();
-    spex_stop();
-    assert_string_equal(all_records(), "fn_calls(0,0) fn_plain(0,0)");
-    assert_int_equal(spex_context, SPEX_CONTEXT_ROOT);
-}
-
-static void handler(int number) {
-    (void)number;
-    fn_plain();
-}
-
-static void interrupts(void *user) {
-    (void)user;
-    raise(SIGUSR1);
-}
-
-static void handlers_are_in_the_context_that_they_interrupt(void **state) {
-    (void)state;
-    signal(SIGUSR1, handler);
-    begin("fn_*");
-    fn_calls(interrupts, NULL);
-    spex_stop();
-    assert_string_equal(all_records(), "fn_calls/fn_plain(0,0) fn_calls(0,0)");
-}
-
-static void switches_on(void *user) {
-    (void)user;
-    assert_true(spex_set("fn_*") > 0);
-    fn_plain();
-}
-
-static void switches_off(void *user) {
-    (void)user;
-    assert_int_equal(spex_set("off"), 0);
-}
-
-static void what_is_switched_while_it_is_executed_makes_no_record(void **state) {
-    (void)state;
-    begin("off");
-    fn_calls(switches_on, NULL);
-    fn_calls(switches_off, NULL);
-    assert_int_equal(spex_context, SPEX_CONTEXT_ROOT);
-    spex_set("fn_*");
-    fn_plain();
-    spex_stop();
-    assert_string_equal(all_records(), "fn_plain(0,0) fn_plain(0,0)");
-}
-
-static void switches_on_and_jumps(void *user) {
-    switches_on(user);
-    jumps(user);
-}
-
-static void *calls_what_switches_on_and_jumps(void *arg) {
-    fn_calls(switches_on_and_jumps, NULL);
-    return arg;
-}
-
-/* A function that has begun before does not end the one that has been left since. */
-static void what_has_no_beginning_ends_nothing(void **state) {
-    pthread_t thread;
-    (void)state;
-    begin("off");
-    assert_int_equal(pthread_create(&thread, NULL, calls_what_switches_on_and_jumps, NULL), 0);
-    pthread_join(thread, NULL);
-    spex_stop();
-    assert_string_equal(all_records(), "fn_plain(0,0)");
-}
-
-static void forks(void *child) {
-    *(pid_t *)child = fork();
-}
-
-static void a_fork_within_a_function_leaves_it_in_both(void **state) {
-    pid_t child;
-    int status;
-    (void)state;
-    begin("fn_*");
-    fn_calls(forks, &child);
-    if (child == 0)
-        _exit(spex_context == SPEX_CONTEXT_ROOT ? 0 : 1);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-    spex_stop();
-    assert_string_equal(all_records(), "fn_calls(0,0)");
-}
-
-/* Ids of the program's own, which no function gets. */
-COMPILED_ONCE static void own_kernels(void) {
-    KERNEL_PROBE_BEGIN(65535, 1);
-    KERNEL_PROBE_BEGIN(65533, 1);
-    KERNEL_PROBE_END(65533);
-    KERNEL_PROBE_END(65535);
-}
-
-/* Ids go down from the greatest that is free, in the order of names. */
-static void each_function_has_an_id_and_a_place(void **state) {
-    struct spex_found_functions found;
-    (void)state;
-    begin("off");
-    own_kernels();
-    spex_stop();
-    const struct spex_function_table *table = spex_function_table;
-    assert_non_null(table);
-    assert_int_equal(spex_functions_find("fn_*,fn_left*@off", (uintptr_t)&__cyg_profile_func_enter,
-                                         1000, &found),
-                     0);
-    assert_true(found.count >= 6);
-    for (size_t f = 0; f < found.count; f++) {
-        const struct spex_site *site = spex_function_site(table, found.items[f].address);
-        assert_non_null(site);
-        uint16_t id = (uint16_t)(f == 0 ? 65534 : 65533 - f);
-        assert_int_equal(site->probe_id, id);
-        assert_string_equal(info_of(id)->name, found.items[f].name);
-        assert_true(info_of(id)->site == site);
-        assert_int_equal(site->detail, 2);
-        assert_null(spex_function_site(table, found.items[f].address + 1));
-    }
-    size_t used = 0;
-    for (size_t p = 0; p <= table->mask; p++)
-        used += table->places[p].address != 0;
-    assert_int_equal(used, found.count);
-    assert_true(table->mask + 1 >= 2 * used && table->mask + 1 < 4 * used);
-    assert_int_equal(table->mask & (table->mask + 1), 0);
-    assert_int_equal(UINT64_C(1) << (64 - table->shift), table->mask + 1);
-    spex_functions_found_free(&found);
-}
-
-/* In a process of its own, since functions are made once: 0, or the status of what went wrong. */
-static void expect_said(const char *filter, uintptr_t hook, int expected, const char *text) {
-    int status;
-    pid_t child = fork();
-    if (child == 0) {
-        messages_begin();
-        int err = spex_function_kernels_make(filter, hook);
-        bool again = spex_function_kernels_make("*", hook) == 0;
-        _exit(err != expected ? 1 : strcmp(messages_end(), text) != 0 ? 2 : !again ? 3 : 0);
-    }
-    assert_true(child > 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-}
-
-static void what_is_not_found_is_said(void **state) {
-    (void)state;
-    assert_null(spex_function_table);
-    expect_said("nothing", (uintptr_t)&__cyg_profile_func_enter, 0,
-                "spex: SPEX_FUNCTIONS: no instrumented function matches\n");
-    expect_said("*", 1, 0,
-                "spex: SPEX_FUNCTIONS: nothing that is loaded was compiled with "
-                "-finstrument-functions\n");
-    expect_said("fn_plain", (uintptr_t)&__cyg_profile_func_enter, 0, "");
-    assert_null(spex_function_table);
-}
-
-/* Static functions of two files, in the order of their addresses. */
-static void equal_names_are_numbered(void **state) {
-    struct spex_found_functions found;
-    (void)state;
-    link_twin();
-    assert_int_equal(spex_functions_find("twin", (uintptr_t)&__cyg_profile_func_enter, 10, &found),
-                     0);
-    assert_int_equal(found.count, 2);
-    assert_string_equal(found.items[0].name, "twin");
-    assert_string_equal(found.items[1].name, "twin#2");
-    assert_true(found.items[0].address < found.items[1].address);
-    spex_functions_found_free(&found);
-}
-
-/* Whatever is asked for, the same functions are looked at, each of which has one name. */
-static void what_is_found_is_sorted_and_cut(void **state) {
-    enum { ALL = 100000 };
-    static const char *const filters[] = {"*", "fn_*", "no such function"};
-    size_t functions = 0;
-    (void)state;
-    for (size_t f = 0; f < COUNT_OF(filters); f++) {
-        uintptr_t hook = (uintptr_t)&__cyg_profile_func_enter;
-        struct spex_found_functions all, few;
-        assert_int_equal(spex_functions_find(filters[f], hook, ALL, &all), 0);
-        size_t most = all.count ? all.count - 1 : 0;
-        assert_int_equal(spex_functions_find(filters[f], hook, most, &few), 0);
-        functions = f == 0 ? all.functions : functions;
-        assert_true(all.functions == functions && few.functions == functions);
-        assert_true(all.matched == all.count && few.matched == all.count);
-        assert_int_equal(few.count, most);
-        assert_true(f > 0 || all.count > MANY_FUNCTIONS);
-        assert_true(malloc_usable_size(all.items) >= all.count * sizeof(*all.items));
-        assert_true(f == 2 ? all.count == 0 : all.count >= 7 && all.count <= functions);
-        for (size_t i = 0; i < all.count; i++) {
-            assert_true(i == 0 || strcmp(all.items[i - 1].name, all.items[i].name) < 0);
-            assert_null(strstr(all.items[i].name, "_alias"));
-        }
-        for (size_t i = 0; i < few.count; i++)
-            assert_true(few.items[i].address == all.items[i].address);
-        spex_functions_found_free(&all);
-        spex_functions_found_free(&few);
-    }
-}
-
-static void a_filter_that_cannot_be_read_is_refused(void **state) {
-    (void)state;
-    static const char *const bad[] = {"", ",", "a,,b", "a@of", "a@", "@off", "a b"};
-    struct spex_error error;
-    for (size_t b = 0; b < COUNT_OF(bad); b++)
-        assert_int_equal(spex_function_filter_check(bad[b], &error), -EINVAL);
-    assert_int_equal(spex_function_filter_check("a*,?b[cd]@off", &error), 0);
-    char item[252] = "";
-    memset(item, 'a', sizeof(item) - 1);
-    assert_int_equal(spex_function_filter_check(item, &error), -EINVAL);
-    assert_int_equal(spex_function_filter_check(item + 1, &error), 0);
-    struct spex_options options = {.size = sizeof(options), .functions = "a,,b"};
-    assert_int_equal(spex_start(&options), -EINVAL);
-}
-
-static void the_last_item_that_matches_decides(void **state) {
-    (void)state;
+TEST(the_last_item_that_matches_decides) {
     assert_true(spex_function_chosen("*", "sort"));
     assert_true(spex_function_chosen("sort,other", "sort"));
     assert_false(spex_function_chosen("sort", "sort_rows"));
@@ -409,8 +389,7 @@ static void the_last_item_that_matches_decides(void **state) {
     assert_false(spex_function_chosen("sort@off", "find"));
 }
 
-static void names_are_those_that_people_know(void **state) {
-    (void)state;
+TEST(names_are_those_that_people_know) {
     static const struct {
         const char *symbol, *name;
     } cases[] = {
@@ -445,8 +424,7 @@ static void names_are_those_that_people_know(void **state) {
     assert_string_equal(shorter, "sto");
 }
 
-static void direct_calls_are_found(void **state) {
-    (void)state;
+TEST(direct_calls_are_found) {
 #if defined(__x86_64__)
     unsigned char code[16] = {0x90, 0xe8, 0xe8, 0, 0, 0, 0, 0x90}; /* the call is at 2 */
     const int32_t distance = 100;
@@ -467,28 +445,4 @@ static void direct_calls_are_found(void **state) {
     assert_false(spex_function_calls(code, length - 1, target));
     assert_false(spex_function_calls(code, sizeof(code), target + 4));
     assert_false(spex_function_calls(code, 0, target));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_found_is_said),
-        cmocka_unit_test(equal_names_are_numbered),
-        cmocka_unit_test(what_is_found_is_sorted_and_cut),
-        cmocka_unit_test(a_filter_that_cannot_be_read_is_refused),
-        cmocka_unit_test(each_function_has_an_id_and_a_place),
-        cmocka_unit_test(functions_are_kernels_in_their_contexts),
-        cmocka_unit_test(recursion_is_one_execution),
-        cmocka_unit_test(what_is_too_deep_is_left_as_it_was_entered),
-        cmocka_unit_test(a_jump_out_of_functions_is_made_up_for),
-        cmocka_unit_test(handlers_are_in_the_context_that_they_interrupt),
-        cmocka_unit_test(what_is_switched_while_it_is_executed_makes_no_record),
-        cmocka_unit_test(what_has_no_beginning_ends_nothing),
-        cmocka_unit_test(a_fork_within_a_function_leaves_it_in_both),
-        cmocka_unit_test(what_is_given_outside_holds_for_threads_that_give_nothing),
-        cmocka_unit_test(only_what_is_on_is_in_a_context),
-        cmocka_unit_test(the_last_item_that_matches_decides),
-        cmocka_unit_test(names_are_those_that_people_know),
-        cmocka_unit_test(direct_calls_are_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

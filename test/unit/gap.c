@@ -2,7 +2,6 @@
 /* Gaps against the geometric law. Seeds are fixed, so what passes once always does. Every statistic
  * is shown to refuse laws that are slightly wrong. */
 #include <math.h>
-#include <stdbool.h>
 
 #include "geometric_law.h"
 #include "probe/gap.h"
@@ -33,9 +32,8 @@ static struct verdict verdict_of_draws(draw *law, double period, uint64_t seed) 
     return sample_verdict();
 }
 
-static void gaps_are_geometric(void **state) {
+TEST(gaps_are_geometric) {
     static const double periods[] = {2, 3, 10, 100, 1000, 10000, 100000};
-    (void)state;
     for (size_t p = 0; p < COUNT_OF(periods); p++) {
         struct verdict v = verdict_of_draws(right, periods[p], p);
         verdict_print(periods[p], v);
@@ -43,9 +41,8 @@ static void gaps_are_geometric(void **state) {
     }
 }
 
-static void one_of_so_many_gaps_is_short(void **state) {
+TEST(one_of_so_many_gaps_is_short) {
     static const uint32_t periods[] = {2, 3, 10, 1000, SPEX_GAP_PERIOD_MAX};
-    (void)state;
     for (size_t p = 0; p < COUNT_OF(periods); p++)
         for (uint32_t executions = 1; executions < 1u << 24; executions += executions / 2 + 1) {
             double law = -expm1(executions * log1p(-1 / (double)periods[p]));
@@ -91,7 +88,7 @@ static uint32_t even(struct spex_random *random, double period) {
     return spex_gap_even(random, 1, 2 * (uint32_t)period - 1);
 }
 
-static void wrong_laws_are_refused(void **state) {
+TEST(wrong_laws_are_refused) {
     static const struct {
         draw *law;
         double period;
@@ -110,7 +107,6 @@ static void wrong_laws_are_refused(void **state) {
         {always_periodic, 1000, true, false},
         {even, 1000, true, false},
     };
-    (void)state;
     for (size_t w = 0; w < COUNT_OF(wrong); w++) {
         struct verdict v = verdict_of_draws(wrong[w].law, wrong[w].period, 100 + w);
         verdict_print(wrong[w].period, v);
@@ -125,10 +121,9 @@ static struct spex_random about_to_give(uint64_t bits) {
     return (struct spex_random){{0, spex_rotate_left(bits, 47)}};
 }
 
-static void the_logarithm_is_that_of_the_c_library(void **state) {
+TEST(the_logarithm_is_that_of_the_c_library) {
     uint64_t seed = 7;
     long double worst = 0;
-    (void)state;
     for (unsigned i = 0; i < 200000; i++) {
         uint64_t bits = random_next(&seed) >> i % 64;
         bits = i % 3 ? bits : ~bits;
@@ -141,19 +136,17 @@ static void the_logarithm_is_that_of_the_c_library(void **state) {
     assert_true(worst < 1e-14L);
 }
 
-static void the_scale_is_that_of_the_law(void **state) {
-    (void)state;
+TEST(the_scale_is_that_of_the_law) {
     for (uint32_t period = 2; period <= SPEX_GAP_PERIOD_MAX; period += period / 2) {
         long double exact = -1 / log1pl(-1 / (long double)period);
         assert_true(fabsl(spex_sampling_gap_scale(period) - exact) < exact * 1e-15L);
     }
 }
 
-static void gaps_keep_to_their_bounds(void **state) {
+TEST(gaps_keep_to_their_bounds) {
     struct spex_random random = about_to_give(UINT64_MAX);
     double scale = spex_sampling_gap_scale(1000),
            longest = spex_sampling_gap_scale(SPEX_GAP_PERIOD_MAX);
-    (void)state;
     assert_int_equal(spex_random_next(&random), UINT64_MAX);
     random = about_to_give(UINT64_MAX);
     assert_int_equal(spex_gap_geometric(&random, longest), 1);
@@ -170,12 +163,11 @@ static void gaps_keep_to_their_bounds(void **state) {
 }
 
 /* Values of the published generators. */
-static void generators_are_the_published_ones(void **state) {
+TEST(generators_are_the_published_ones) {
     static const uint64_t xoroshiro[] = {393217, 669327710093319, 1732421326133921491,
                                          11394790081659126983u, 9555452776773192676u};
     const uint64_t first_of_seed_0 = 0xe220a8397b1dcdaf;
     struct spex_random random = {{1, 2}};
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(xoroshiro); i++)
         assert_int_equal(spex_random_next(&random), xoroshiro[i]);
     spex_random_seed(&random, 0, 1234567 - first_of_seed_0);
@@ -187,9 +179,8 @@ static void generators_are_the_published_ones(void **state) {
     assert_int_not_equal(random.state[1], 0);
 }
 
-static void seeds_and_streams_differ(void **state) {
+TEST(seeds_and_streams_differ) {
     struct spex_random a, b, c, d;
-    (void)state;
     spex_random_seed(&a, 1, 2);
     spex_random_seed(&b, 1, 2);
     spex_random_seed(&c, 2, 1);
@@ -213,12 +204,11 @@ static void fill(uint32_t *to, double period, uint64_t seed, uint64_t stream) {
         to[i] = right(&random, period);
 }
 
-static void streams_are_independent(void **state) {
+TEST(streams_are_independent) {
     static const struct {
         uint64_t seed, stream;
     } others[] = {{1, 1}, {1, 2}, {1, 1ull << 32},    {1, 1ull << 63},
                   {0, 0}, {2, 0}, {1ull << 63 | 1, 0}};
-    (void)state;
     fill(gaps[0], 1000, 1, 0);
     for (size_t o = 0; o < COUNT_OF(others); o++) {
         fill(gaps[1], 1000, others[o].seed, others[o].stream);
@@ -238,8 +228,7 @@ static double correlation(const uint32_t *of, unsigned lag, double period) {
     return fabs(sum) / (period * (period - 1)) / sqrt(PAIRS) / NORMAL_TWO_SIDED;
 }
 
-static void gaps_are_independent_of_those_before(void **state) {
-    (void)state;
+TEST(gaps_are_independent_of_those_before) {
     for (double period = 100; period <= 1000; period *= 10) {
         fill(gaps[0], period, 3, 0);
         for (unsigned lag = 1; lag <= LAGS; lag++) {
@@ -250,8 +239,7 @@ static void gaps_are_independent_of_those_before(void **state) {
 }
 
 /* Each gap is of the law, but one in fifty is the one before. */
-static void a_repeated_gap_is_noticed(void **state) {
-    (void)state;
+TEST(a_repeated_gap_is_noticed) {
     fill(gaps[0], 1000, 4, 0);
     for (uint32_t i = 49; i < PAIRS; i += 50)
         gaps[0][i + 1] = gaps[0][i];
@@ -284,9 +272,8 @@ static double unevenness(draw_even *law, uint32_t from, uint32_t to) {
     return sum / chi_square_limit(parts - 1, NORMAL_ONE_SIDED);
 }
 
-static void even_gaps_are_even(void **state) {
+TEST(even_gaps_are_even) {
     struct spex_random random = about_to_give(UINT64_MAX);
-    (void)state;
     assert_true(unevenness(spex_gap_even, 1, 2) < 1);
     assert_true(unevenness(spex_gap_even, 3, 12) < 1);
     assert_true(unevenness(spex_gap_even, 501, 1500) < 1);
@@ -302,22 +289,4 @@ static void even_gaps_are_even(void **state) {
     assert_int_equal(spex_gap_even(&random, 0, (3u << 30) - 1), 1);
     random = about_to_give(1);
     assert_int_equal(spex_gap_even(&random, 7, UINT32_MAX), 7);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_of_so_many_gaps_is_short),
-        cmocka_unit_test(gaps_are_geometric),
-        cmocka_unit_test(wrong_laws_are_refused),
-        cmocka_unit_test(the_logarithm_is_that_of_the_c_library),
-        cmocka_unit_test(the_scale_is_that_of_the_law),
-        cmocka_unit_test(gaps_keep_to_their_bounds),
-        cmocka_unit_test(generators_are_the_published_ones),
-        cmocka_unit_test(seeds_and_streams_differ),
-        cmocka_unit_test(streams_are_independent),
-        cmocka_unit_test(gaps_are_independent_of_those_before),
-        cmocka_unit_test(a_repeated_gap_is_noticed),
-        cmocka_unit_test(even_gaps_are_even),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,6 @@
 #define SPEX_TEST_GEOMETRIC_LAW_H
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "../check.h"
 

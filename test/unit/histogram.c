@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Quantiles of the histogram against exact ones: within 1/128 of a value that was there. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "stats/histogram.h"
@@ -81,11 +79,10 @@ static uint64_t at_the_edges(uint64_t *seed) {
     return power + random_below(seed, 3) - 1;
 }
 
-static void quantiles_are_close(void **state) {
+TEST(quantiles_are_close) {
     static uint64_t (*const distributions[])(uint64_t *) = {
         uniform, small, exponential, every_magnitude, two_peaks, at_the_edges};
     static struct sample samples[SAMPLES];
-    (void)state;
     for (size_t d = 0; d < COUNT_OF(distributions); d++)
         for (uint64_t weighted = 0; weighted < 2; weighted++) {
             uint64_t seed = d * 2 + weighted;
@@ -98,29 +95,26 @@ static void quantiles_are_close(void **state) {
         }
 }
 
-static void a_single_value_is_every_quantile(void **state) {
+TEST(a_single_value_is_every_quantile) {
     static const uint64_t values[] = {
         0, 1, 63, 64, 65, 127, 128, 1u << 31, (uint64_t)1 << 63, UINT64_MAX - 1, UINT64_MAX};
-    (void)state;
     for (size_t v = 0; v < COUNT_OF(values); v++) {
         struct sample sample = {values[v], 3};
         compare(&sample, 1);
     }
 }
 
-static void an_empty_histogram_is_zero(void **state) {
+TEST(an_empty_histogram_is_zero) {
     struct spex_histogram *histogram = calloc(1, sizeof(*histogram));
-    (void)state;
     assert_non_null(histogram);
     assert_true(spex_histogram_quantile(histogram, 0.5) == 0);
     free(histogram);
 }
 
 /* Wherever the weights are, as at both ends of a group of buckets. */
-static void no_bucket_is_passed_over(void **state) {
+TEST(no_bucket_is_passed_over) {
     static struct spex_histogram histogram;
     const unsigned steps[] = {1, 7, 8, 9, 63, 64, 65, 1000, SPEX_HISTOGRAM_BUCKETS - 1};
-    (void)state;
     assert_int_equal(spex_histogram_next(&histogram, 0), SPEX_HISTOGRAM_BUCKETS);
     for (size_t s = 0; s < sizeof(steps) / sizeof(steps[0]); s++) {
         histogram = (struct spex_histogram){.total = 0};
@@ -133,14 +127,4 @@ static void no_bucket_is_passed_over(void **state) {
         }
         assert_int_equal(spex_histogram_next(&histogram, found), SPEX_HISTOGRAM_BUCKETS);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_bucket_is_passed_over),
-        cmocka_unit_test(quantiles_are_close),
-        cmocka_unit_test(a_single_value_is_every_quantile),
-        cmocka_unit_test(an_empty_histogram_is_zero),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts as HTML, against a decoder of UTF-8 by code points: what is valid stays as it is, and of
  * what is not each byte becomes U+FFFD. */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "../check.h"
 #include "text/html.h"
+#include "../check.h"
 
 static char written[8192];
 static FILE *out;
@@ -80,9 +75,8 @@ static void escape(const char *text, char *escaped) {
 static const char edges[] = "\x01\t\n\x1f 'A~\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1"
                             "\xbe\xec\xed\xee\xef\xf0\xf1\xf3\xf4\xf5\xff";
 
-static void each_byte_and_each_pair(void **state) {
+TEST_WITH(each_byte_and_each_pair, open_out, close_out) {
     char text[3] = "", escaped[64];
-    (void)state;
     for (unsigned a = 1; a < 256; a++)
         for (unsigned b = 0; b < 256; b++) {
             text[0] = (char)a;
@@ -92,10 +86,9 @@ static void each_byte_and_each_pair(void **state) {
         }
 }
 
-static void longer_ones_at_the_edges(void **state) {
+TEST_WITH(longer_ones_at_the_edges, open_out, close_out) {
     enum { EDGES = sizeof(edges) - 1 };
     char text[5] = "", escaped[64];
-    (void)state;
     for (unsigned n = 0; n < EDGES * EDGES * EDGES * EDGES; n++) {
         unsigned left = n;
         for (size_t b = 0; b < 4; b++, left /= EDGES)
@@ -108,9 +101,8 @@ static void longer_ones_at_the_edges(void **state) {
 }
 
 /* A result is cut to 1023 bytes, and a character that is cut is none. */
-static void formats_are_escaped_and_cut(void **state) {
+TEST_WITH(formats_are_escaped_and_cut, open_out, close_out) {
     char letters[1100], expected[1100];
-    (void)state;
     rewind(out);
     spex_html_format(out, "%d<%s>%%", 7, "a&b");
     fputc('\0', out);
@@ -126,13 +118,4 @@ static void formats_are_escaped_and_cut(void **state) {
     fputc('\0', out);
     fflush(out);
     assert_string_equal(written, expected);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_byte_and_each_pair, open_out, close_out),
-        cmocka_unit_test_setup_teardown(longer_ones_at_the_edges, open_out, close_out),
-        cmocka_unit_test_setup_teardown(formats_are_escaped_and_cut, open_out, close_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

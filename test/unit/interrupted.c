@@ -5,11 +5,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "../status.h"
@@ -59,12 +56,11 @@ static void *worker_run(void *arg) {
 
 /* SIGALRM comes with the timer, to any thread; SIGUSR1 to each worker, as fast as it can be sent.
  * Each may interrupt the other's handler. */
-static void handlers_at_a_high_rate(void **state) {
+TEST(handlers_at_a_high_rate) {
     const struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
     const struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
     struct places_tally tally = {0};
     pthread_t workers[THREADS];
-    (void)state;
     sigaction(SIGALRM, &action, NULL);
     sigaction(SIGUSR1, &action, NULL);
     assert_int_equal(places_start(&tally, 1u << 18), 0);
@@ -105,11 +101,10 @@ static void *short_run(void *arg) {
     return NULL;
 }
 
-static void handlers_at_the_beginning_of_threads(void **state) {
+TEST(handlers_at_the_beginning_of_threads) {
     enum { SHORT_THREADS = 500 };
     struct spex_status before = status_now();
     sigset_t usr1;
-    (void)state;
     handled = executed = own = 0;
     assert_int_equal(places_start(NULL, 1u << 16), 0);
     sigemptyset(&usr1);
@@ -129,12 +124,4 @@ static void handlers_at_the_beginning_of_threads(void **state) {
     assert_int_equal(now.produced, now.consumed + now.lost);
     assert_int_equal(now.unrecorded, 0);
     assert_true(handled > 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(handlers_at_a_high_rate),
-        cmocka_unit_test(handlers_at_the_beginning_of_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

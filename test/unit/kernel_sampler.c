@@ -5,8 +5,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 
 #include "../scarce_memory.h"
@@ -309,11 +307,24 @@ static void expect_steps(unsigned thread, unsigned at, uint64_t before, uint64_t
     assert_int_equal(count, expected);
 }
 
+static size_t held_before;
+
+static int note_held(void **state) {
+    (void)state;
+    held_before = scarce_held.count;
+    return 0;
+}
+
+static int nothing_is_held(void **state) {
+    (void)state;
+    assert_int_equal(scarce_held.count, held_before);
+    return 0;
+}
+
 /* One thread has no state of samples, one no id, one a frame that it is changing, and one a kernel
  * that is polled no more. */
-static void each_frame_is_looked_at_when_it_is_due(void **state) {
+TEST_WITH(each_frame_is_looked_at_when_it_is_due, note_held, nothing_is_held) {
     static struct record none[RECORDS];
-    (void)state;
     process_make(THREADS, 10000);
     free(made.states[0]->samples);
     made.states[0]->samples = NULL;
@@ -343,8 +354,7 @@ static void each_frame_is_looked_at_when_it_is_due(void **state) {
     process_end();
 }
 
-static void frames_of_one_thread_are_due_by_themselves(void **state) {
-    (void)state;
+TEST_WITH(frames_of_one_thread_are_due_by_themselves, note_held, nothing_is_held) {
     process_make(1, 5000);
     frame_make(0, 0, 0, 100);
     frame_make(0, 1, 0, 70);
@@ -356,8 +366,7 @@ static void frames_of_one_thread_are_due_by_themselves(void **state) {
     process_end();
 }
 
-static void without_frames_it_comes_back_for_the_budget(void **state) {
-    (void)state;
+TEST_WITH(without_frames_it_comes_back_for_the_budget, note_held, nothing_is_held) {
     process_make(1, 10 * MOST - 1);
     sample();
     assert_int_equal(made.rests, 10);
@@ -366,9 +375,8 @@ static void without_frames_it_comes_back_for_the_budget(void **state) {
     process_end();
 }
 
-static void intervals_are_at_random_around_their_mean(void **state) {
+TEST_WITH(intervals_are_at_random_around_their_mean, note_held, nothing_is_held) {
     static const double evens[] = {0, 0.25, 0.999, 0.5};
-    (void)state;
     process_make(1, 100 * MEAN);
     frame_make(0, 0, 0, MEAN);
     memcpy(made.evens, evens, sizeof(evens));
@@ -383,7 +391,7 @@ static void intervals_are_at_random_around_their_mean(void **state) {
 }
 
 /* What has been missed is left out; what was missed for very long begins anew. */
-static void who_comes_late_skips_intervals(void **state) {
+TEST_WITH(who_comes_late_skips_intervals, note_held, nothing_is_held) {
     enum { CATCHES_UP = 64 };
     static const uint64_t late[16] = {0,
                                       350,
@@ -395,7 +403,6 @@ static void who_comes_late_skips_intervals(void **state) {
                                       CATCHES_UP * STEP + 1,
                                       (CATCHES_UP - 1) * STEP,
                                       1000 * STEP};
-    (void)state;
     process_make(1, 3000 * STEP);
     frame_make(0, 0, 0, MEAN);
     memcpy(made.late, late, sizeof(late));
@@ -416,8 +423,7 @@ static void executes_again(void) {
         frame(0, 0)->begin = made.now - 3;
 }
 
-static void another_execution_begins_anew(void **state) {
-    (void)state;
+TEST_WITH(another_execution_begins_anew, note_held, nothing_is_held) {
     process_make(1, 40 * STEP);
     frame_make(0, 0, 0, MEAN);
     made.in_between = executes_again;
@@ -435,9 +441,8 @@ static void another_execution_begins_anew(void **state) {
 
 /* --- Its start and its end */
 
-static void it_ends_once_and_plans_stay(void **state) {
+TEST_WITH(it_ends_once_and_plans_stay, note_held, nothing_is_held) {
     struct spex_error error;
-    (void)state;
     process_make(0, 0);
     assert_int_equal(spex_kernel_sampler_start("models", 10, 0.25, true, &error), 0);
     struct spex_sampling_plan *first = made.set;
@@ -471,9 +476,8 @@ static int attempt(void *user) {
     return err;
 }
 
-static void what_cannot_be_started_leaves_nothing(void **state) {
+TEST_WITH(what_cannot_be_started_leaves_nothing, note_held, nothing_is_held) {
     struct spex_error error;
-    (void)state;
     process_make(0, 0);
     made.plan_error = -ENOENT;
     assert_int_equal(spex_kernel_sampler_start("models", 10, 0.25, true, &error), -ENOENT);
@@ -492,34 +496,4 @@ static void what_cannot_be_started_leaves_nothing(void **state) {
     assert_int_equal(without_each_allocation(attempt, NULL), 1);
     assert_int_equal(made.joins, 1);
     process_end();
-}
-
-static size_t held_before;
-
-static int nothing_is_held(void **state) {
-    (void)state;
-    assert_int_equal(scarce_held.count, held_before);
-    return 0;
-}
-
-static int note_held(void **state) {
-    (void)state;
-    held_before = scarce_held.count;
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, note_held, nothing_is_held)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(each_frame_is_looked_at_when_it_is_due),
-        TEST(frames_of_one_thread_are_due_by_themselves),
-        TEST(without_frames_it_comes_back_for_the_budget),
-        TEST(intervals_are_at_random_around_their_mean),
-        TEST(who_comes_late_skips_intervals),
-        TEST(another_execution_begins_anew),
-        TEST(it_ends_once_and_plans_stay),
-        TEST(what_cannot_be_started_leaves_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

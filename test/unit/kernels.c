@@ -3,10 +3,7 @@
  * records hold. */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <spex/kernel.h>
 
@@ -73,8 +70,20 @@ NOINLINE void calls_leaf(int which, uint64_t n) {
     }
 }
 
-static void a_kernel_has_a_context_for_each_caller(void **state) {
-    (void)state;
+static const char *names_of(uint16_t kernel) {
+    for (uint32_t s = 0; s < spex_sites_count(); s++)
+        if (spex_site_info(s)->probe_type == SPEX_KERNEL && spex_site_info(s)->probe_id == kernel)
+            return spex_site_info(s)->parameters;
+    return "none";
+}
+
+TEST(parameters_are_called_as_they_are_written) {
+    assert_string_equal(names_of(LEAF), "n, n * n, n + 1, n + 2");
+    assert_string_equal(names_of(MAIN), "");
+    assert_string_equal(names_of(SAMPLED), "evaluate()");
+}
+
+TEST(a_kernel_has_a_context_for_each_caller) {
     begin("*:kernel");
     {
         KERNEL_PROBE_BEGIN(MAIN, 1);
@@ -95,8 +104,7 @@ static void a_kernel_has_a_context_for_each_caller(void **state) {
     assert_int_equal(spex_context, SPEX_CONTEXT_ROOT);
 }
 
-static void a_record_holds_ticks_and_parameters(void **state) {
-    (void)state;
+TEST(a_record_holds_ticks_and_parameters) {
     begin("leaf");
     uint64_t before = spex_ticks();
     leaf(6);
@@ -112,8 +120,7 @@ static void a_record_holds_ticks_and_parameters(void **state) {
 }
 
 /* A tick of other processors is longer than an empty span. */
-static void calibration_has_read_empty_spans(void **state) {
-    (void)state;
+TEST(calibration_has_read_empty_spans) {
     begin("leaf");
     spex_stop();
 #ifdef __x86_64__
@@ -122,8 +129,7 @@ static void calibration_has_read_empty_spans(void **state) {
 }
 
 /* What is off is in nobody's context. */
-static void only_kernels_that_are_on_are_in_the_context(void **state) {
-    (void)state;
+TEST(only_kernels_that_are_on_are_in_the_context) {
     begin("leaf,2");
     KERNEL_PROBE_BEGIN(MAIN, 1);
     calls_leaf(FIRST, 3);
@@ -148,9 +154,8 @@ NOINLINE void sampled(void) {
 
 /* Its context is entered by every execution; its parameters are evaluated by those that make
  * records. */
-static void executions_between_records_are_contexts_too(void **state) {
+TEST(executions_between_records_are_contexts_too) {
     enum { TIMES = 90, PERIOD = 9 };
-    (void)state;
     evaluated = 0;
     begin("10@9,leaf");
     for (int i = 0; i < TIMES; i++)
@@ -187,9 +192,8 @@ NOINLINE void odd(unsigned depth) {
     KERNEL_PROBE_END(ODD);
 }
 
-static void recursion_is_folded(void **state) {
+TEST(recursion_is_folded) {
     enum { DEPTH = 20 };
-    (void)state;
     begin("*:kernel");
     recursive(DEPTH);
     even(DEPTH);
@@ -222,8 +226,7 @@ out:
     return 0;
 }
 
-static void a_block_that_is_left_has_been_left(void **state) {
-    (void)state;
+TEST(a_block_that_is_left_has_been_left) {
     begin("*:kernel");
     for (int way = 0; way < 5; way++) {
         left(way);
@@ -254,8 +257,7 @@ NOINLINE void jumps_and_is_back(void) {
         jumps();
 }
 
-static void the_kernel_around_a_jump_puts_it_right(void **state) {
-    (void)state;
+TEST(the_kernel_around_a_jump_puts_it_right) {
     begin("*:kernel");
     {
         KERNEL_PROBE_BEGIN(MAIN, 1);
@@ -273,8 +275,7 @@ static void handler(int signal) {
     KERNEL_PROBE_END(HANDLED);
 }
 
-static void a_handler_is_in_the_context_it_interrupts(void **state) {
-    (void)state;
+TEST(a_handler_is_in_the_context_it_interrupts) {
     begin("*:kernel");
     signal(SIGUSR1, handler);
     KERNEL_PROBE_BEGIN(MAIN, 1);
@@ -286,9 +287,38 @@ static void a_handler_is_in_the_context_it_interrupts(void **state) {
     assert_string_equal(path_of(record_of(LEAF, 1)), "14");
 }
 
+/* Two libraries with a kernel 7 of the same name, whose sites are registered as their constructors
+ * do it. */
+TEST(kernels_of_two_providers) {
+    static const char text[] = "library.c\0001";
+    static struct spex_site sites[2];
+    static const struct spex_probe_name names[2][2] = {{{0, "/liba"}, {7, "sort"}},
+                                                       {{0, "/libb"}, {7, "sort"}}};
+    static const char *const paths[] = {"liba:sort", "libb:sort"};
+    struct spex_kernel_described described;
+    struct spex_error why;
+    for (int l = 0; l < 2; l++) {
+        sites[l] = (struct spex_site){
+            .probe_id = 7, .type_number = SPEX_TYPE_NUMBER_(SPEX_KERNEL), .subsample = 1};
+        sites[l].file_offset = (intptr_t)text - (intptr_t)&sites[l].file_offset;
+        spex_module_register(&sites[l], &sites[l] + 1, names[l], names[l] + 2);
+    }
+    assert_int_not_equal(sites[0].probe_id, sites[1].probe_id);
+    for (int l = 0; l < 2; l++) {
+        struct spex_kernel_span span;
+        spex_kernel_enter_(&span, sites[l].probe_id);
+        assert_int_equal(spex_kernel_describe_context(&spex_kernels_here, span.context,
+                                                      sites[l].probe_id, &described, &why),
+                         0);
+        assert_string_equal(described.path, paths[l]);
+        spex_kernel_leave_(&span);
+    }
+    for (int l = 0; l < 2; l++)
+        spex_module_unregister(&sites[l]);
+}
+
 /* A context that was entered before spex_stop is left after it, and one that was not is not. */
-static void contexts_outlive_stop_and_start(void **state) {
-    (void)state;
+TEST(contexts_outlive_stop_and_start) {
     begin("*:kernel");
     {
         KERNEL_PROBE_BEGIN(MAIN, 1);
@@ -370,9 +400,8 @@ static void *walk(void *arg) {
     return NULL;
 }
 
-static void threads_come_to_the_same_nodes(void **state) {
+TEST(threads_come_to_the_same_nodes) {
     struct walker walkers[WALKERS];
-    (void)state;
     for (unsigned w = 0; w < WALKERS; w++) {
         walkers[w] = (struct walker){.seed = w};
         assert_int_equal(pthread_create(&walkers[w].thread, NULL, walk, &walkers[w]), 0);
@@ -385,26 +414,11 @@ static void threads_come_to_the_same_nodes(void **state) {
     assert_int_equal(spex_contexts_refused(), 0);
 }
 
-static const char *names_of(uint16_t kernel) {
-    for (uint32_t s = 0; s < spex_sites_count(); s++)
-        if (spex_site_info(s)->probe_type == SPEX_KERNEL && spex_site_info(s)->probe_id == kernel)
-            return spex_site_info(s)->parameters;
-    return "none";
-}
-
-static void parameters_are_called_as_they_are_written(void **state) {
-    (void)state;
-    assert_string_equal(names_of(LEAF), "n, n * n, n + 1, n + 2");
-    assert_string_equal(names_of(MAIN), "");
-    assert_string_equal(names_of(SAMPLED), "evaluate()");
-}
-
 /* Last, as it leaves no room. */
-static void a_full_graph_keeps_kernels_where_they_are(void **state) {
+TEST(a_full_graph_keeps_kernels_where_they_are) {
     struct spex_kernel_span span = {0}, inner = {0};
     uint64_t refused = spex_contexts_refused();
     uint32_t kernel = 20000;
-    (void)state;
     for (; kernel < 20000 + SPEX_CONTEXTS_MAX && spex_contexts_refused() == refused; kernel++) {
         spex_kernel_enter_(&span, kernel);
         spex_kernel_leave_(&span);
@@ -418,55 +432,4 @@ static void a_full_graph_keeps_kernels_where_they_are(void **state) {
     spex_kernel_leave_(&inner);
     spex_kernel_leave_(&span);
     assert_int_equal(spex_context, SPEX_CONTEXT_ROOT);
-}
-
-/* Two libraries with a kernel 7 of the same name, whose sites are registered as their constructors
- * do it. */
-static void kernels_of_two_providers(void **state) {
-    static const char text[] = "library.c\0001";
-    static struct spex_site sites[2];
-    static const struct spex_probe_name names[2][2] = {{{0, "/liba"}, {7, "sort"}},
-                                                       {{0, "/libb"}, {7, "sort"}}};
-    static const char *const paths[] = {"liba:sort", "libb:sort"};
-    struct spex_kernel_described described;
-    struct spex_error why;
-    (void)state;
-    for (int l = 0; l < 2; l++) {
-        sites[l] = (struct spex_site){
-            .probe_id = 7, .type_number = SPEX_TYPE_NUMBER_(SPEX_KERNEL), .subsample = 1};
-        sites[l].file_offset = (intptr_t)text - (intptr_t)&sites[l].file_offset;
-        spex_module_register(&sites[l], &sites[l] + 1, names[l], names[l] + 2);
-    }
-    assert_int_not_equal(sites[0].probe_id, sites[1].probe_id);
-    for (int l = 0; l < 2; l++) {
-        struct spex_kernel_span span;
-        spex_kernel_enter_(&span, sites[l].probe_id);
-        assert_int_equal(spex_kernel_describe_context(&spex_kernels_here, span.context,
-                                                      sites[l].probe_id, &described, &why),
-                         0);
-        assert_string_equal(described.path, paths[l]);
-        spex_kernel_leave_(&span);
-    }
-    for (int l = 0; l < 2; l++)
-        spex_module_unregister(&sites[l]);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_are_called_as_they_are_written),
-        cmocka_unit_test(a_kernel_has_a_context_for_each_caller),
-        cmocka_unit_test(a_record_holds_ticks_and_parameters),
-        cmocka_unit_test(calibration_has_read_empty_spans),
-        cmocka_unit_test(only_kernels_that_are_on_are_in_the_context),
-        cmocka_unit_test(executions_between_records_are_contexts_too),
-        cmocka_unit_test(recursion_is_folded),
-        cmocka_unit_test(a_block_that_is_left_has_been_left),
-        cmocka_unit_test(the_kernel_around_a_jump_puts_it_right),
-        cmocka_unit_test(a_handler_is_in_the_context_it_interrupts),
-        cmocka_unit_test(kernels_of_two_providers),
-        cmocka_unit_test(contexts_outlive_stop_and_start),
-        cmocka_unit_test(threads_come_to_the_same_nodes),
-        cmocka_unit_test(a_full_graph_keeps_kernels_where_they_are),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "../children.h"
 #include "../status.h"
@@ -30,9 +28,8 @@ static void end_in(uint64_t seconds) {
     spex_sites_leases_end(spex_clock_ns(CLOCK_BOOTTIME) + seconds * SECOND);
 }
 
-static void a_lease_ends_at_its_time(void **state) {
+TEST_WITH(a_lease_ends_at_its_time, NULL, stop) {
     char text[64];
-    (void)state;
     assert_int_equal(start("off"), 0);
     assert_int_equal(spex_set_for("+life.work", 1000), 1);
     assert_int_equal(status_now().collectors, 1);
@@ -48,8 +45,7 @@ static void a_lease_ends_at_its_time(void **state) {
 }
 
 /* The collector, since there is no control thread. */
-static void the_library_ends_it_itself(void **state) {
-    (void)state;
+TEST_WITH(the_library_ends_it_itself, NULL, stop) {
     setenv("SPEX_CONTROL", "off", 1);
     assert_int_equal(start("off"), 0);
     assert_int_equal(thread_count("spex-control"), 0);
@@ -59,8 +55,7 @@ static void the_library_ends_it_itself(void **state) {
 }
 
 /* No site is on while it lasts, so that the collector sleeps. */
-static void what_was_leased_off_goes_on_again(void **state) {
-    (void)state;
+TEST_WITH(what_was_leased_off_goes_on_again, NULL, stop) {
     setenv("SPEX_CONTROL", "off", 1);
     assert_int_equal(start("life.work"), 0);
     assert_int_equal(spex_set_for("off", 0.05), 0);
@@ -68,8 +63,7 @@ static void what_was_leased_off_goes_on_again(void **state) {
     spex_stop();
 }
 
-static void a_stop_ends_all_leases(void **state) {
-    (void)state;
+TEST_WITH(a_stop_ends_all_leases, NULL, stop) {
     assert_int_equal(start("off"), 0);
     assert_int_equal(spex_set_for("life.work", 1000), 1);
     spex_stop();
@@ -79,8 +73,7 @@ static void a_stop_ends_all_leases(void **state) {
     spex_stop();
 }
 
-static void the_program_ends_a_lease_by_hand(void **state) {
-    (void)state;
+TEST_WITH(the_program_ends_a_lease_by_hand, NULL, stop) {
     assert_int_equal(start("off"), 0);
     assert_int_equal(spex_set_for("+life.work", 1000), 1);
     assert_int_equal(spex_set("+life.work@off"), 0);
@@ -91,9 +84,8 @@ static void the_program_ends_a_lease_by_hand(void **state) {
     spex_stop();
 }
 
-static void bad_leases_are_refused(void **state) {
+TEST_WITH(bad_leases_are_refused, NULL, stop) {
     static const double wrong[] = {0, -1, 0.049, 86401, INFINITY, -INFINITY, NAN};
-    (void)state;
     assert_int_equal(spex_set_for("*", 1), -EPERM);
     assert_int_equal(start("off"), 0);
     for (size_t w = 0; w < COUNT_OF(wrong); w++)
@@ -121,8 +113,7 @@ static int status_of(pid_t child) {
     return status;
 }
 
-static void a_child_has_what_is_left(void **state) {
-    (void)state;
+TEST_WITH(a_child_has_what_is_left, NULL, stop) {
     SKIP_WITHOUT_FOLLOWERS();
     setenv("SPEX_CONTROL", "off", 1);
     setenv("SPEX_FORKS", "follow", 1);
@@ -144,8 +135,7 @@ static void a_child_has_what_is_left(void **state) {
 }
 
 /* A program that does not follow forks has clean children. */
-static void other_children_have_nothing(void **state) {
-    (void)state;
+TEST_WITH(other_children_have_nothing, NULL, stop) {
     assert_int_equal(start("off"), 0);
     assert_int_equal(spex_set_for("life.work", 1000), 1);
     pid_t child = fork();
@@ -154,18 +144,4 @@ static void other_children_have_nothing(void **state) {
     assert_int_equal(status_of(child), 0);
     assert_int_equal(status_now().sites_on, 1);
     spex_stop();
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_lease_ends_at_its_time, stop),
-        cmocka_unit_test_teardown(the_library_ends_it_itself, stop),
-        cmocka_unit_test_teardown(what_was_leased_off_goes_on_again, stop),
-        cmocka_unit_test_teardown(a_stop_ends_all_leases, stop),
-        cmocka_unit_test_teardown(the_program_ends_a_lease_by_hand, stop),
-        cmocka_unit_test_teardown(bad_leases_are_refused, stop),
-        cmocka_unit_test_teardown(a_child_has_what_is_left, stop),
-        cmocka_unit_test_teardown(other_children_have_nothing, stop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Leases of selections, by times that the test sets. */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <spex/record.h>
 
@@ -41,9 +39,8 @@ static void expect_at(struct spex_selection *selection, uint64_t now, bool ended
     expect(selection, a, b);
 }
 
-static void what_was_selected_holds_again(void **state) {
+TEST(what_was_selected_holds_again) {
     struct spex_selection selection = {0};
-    (void)state;
     request(&selection, "0 a@7");
     request(&selection, "60 +a@3,b@5");
     expect_at(&selection, 59, false, 3, 5);
@@ -52,9 +49,8 @@ static void what_was_selected_holds_again(void **state) {
     spex_selection_free(&selection);
 }
 
-static void a_lease_that_replaces_is_no_change_of_what_it_stands_for(void **state) {
+TEST(a_lease_that_replaces_is_no_change_of_what_it_stands_for) {
     struct spex_selection selection = {0};
-    (void)state;
     request(&selection, "0 *@7,b@9");
     request(&selection, "60 b@5");
     expect(&selection, 0, 5);
@@ -66,9 +62,8 @@ static void a_lease_that_replaces_is_no_change_of_what_it_stands_for(void **stat
     spex_selection_free(&selection);
 }
 
-static void overlapping_leases_end_each_by_itself(void **state) {
+TEST(overlapping_leases_end_each_by_itself) {
     struct spex_selection selection = {0};
-    (void)state;
     request(&selection, "60 +a@3");
     request(&selection, "30 +a@4,b@5");
     expect(&selection, 4, 5);
@@ -80,10 +75,9 @@ static void overlapping_leases_end_each_by_itself(void **state) {
     spex_selection_free(&selection);
 }
 
-static void a_renewal_replaces_what_it_renews(void **state) {
+TEST(a_renewal_replaces_what_it_renews) {
     struct spex_selection selection = {0};
     char text[64];
-    (void)state;
     for (unsigned n = 1; n <= 5000; n++) {
         snprintf(text, sizeof(text), "%u %s", n, n % 2 ? "a@3" : "+a@3,b@5");
         request(&selection, text);
@@ -94,9 +88,8 @@ static void a_renewal_replaces_what_it_renews(void **state) {
     spex_selection_free(&selection);
 }
 
-static void a_shorter_lease_of_the_same_ends_nothing(void **state) {
+TEST(a_shorter_lease_of_the_same_ends_nothing) {
     struct spex_selection selection = {0};
-    (void)state;
     request(&selection, "60 +a@3");
     request(&selection, "30 +a@3");
     expect_at(&selection, 30, true, 3, 0);
@@ -104,10 +97,9 @@ static void a_shorter_lease_of_the_same_ends_nothing(void **state) {
     spex_selection_free(&selection);
 }
 
-static void who_selects_for_good_ends_the_leases_of_that(void **state) {
+TEST(who_selects_for_good_ends_the_leases_of_that) {
     struct spex_selection selection = {0};
     uint64_t last;
-    (void)state;
     request(&selection, "60 +a@3,b@5");
     request(&selection, "0 +a@off");
     expect(&selection, 0, 5);
@@ -129,9 +121,8 @@ static void who_selects_for_good_ends_the_leases_of_that(void **state) {
     spex_selection_free(&selection);
 }
 
-static void a_selection_for_good_beside_a_lease_stays(void **state) {
+TEST(a_selection_for_good_beside_a_lease_stays) {
     struct spex_selection selection = {0};
-    (void)state;
     request(&selection, "60 +a@3");
     request(&selection, "0 +b@5");
     expect_at(&selection, 60, true, 0, 5);
@@ -143,10 +134,9 @@ static void a_selection_for_good_beside_a_lease_stays(void **state) {
 }
 
 /* What a program needs itself is not the user's to lease. */
-static void no_item_decides_where_a_lease_replaces(void **state) {
+TEST(no_item_decides_where_a_lease_replaces) {
     const struct spex_selection_probe probe = {.name = "c", .type = SPEX_LAT, .id = 3};
     struct spex_selection selection = {0};
-    (void)state;
     request(&selection, "0 *@off");
     assert_non_null(spex_selection_decider(&selection, &probe));
     request(&selection, "60 a");
@@ -163,10 +153,9 @@ static void expect_texts(const struct spex_selection *selection, const char *hel
     assert_string_equal(text, leased);
 }
 
-static void leases_are_told_apart(void **state) {
+TEST(leases_are_told_apart) {
     struct spex_selection selection = {0};
     char small[8];
-    (void)state;
     expect_texts(&selection, "off", "");
     request(&selection, "60 +a@3,b");
     expect_texts(&selection, "off", "+a@3,b");
@@ -182,10 +171,9 @@ static void leases_are_told_apart(void **state) {
     spex_selection_free(&selection);
 }
 
-static void a_selection_holds_a_limited_number_of_leases(void **state) {
+TEST(a_selection_holds_a_limited_number_of_leases) {
     struct spex_selection selection = {0};
     char text[64];
-    (void)state;
     for (unsigned n = 0; n < SPEX_SELECTION_ITEMS_MAX; n++) {
         snprintf(text, sizeof(text), "%u +a@3", 2 * SPEX_SELECTION_ITEMS_MAX - n);
         request(&selection, text);
@@ -205,9 +193,8 @@ static void hold(struct spex_selection *present, const char *text, uint64_t unti
     assert_int_equal(spex_selection_lease(present, &change, until, holder), 0);
 }
 
-static void a_holder_has_one_lease(void **state) {
+TEST(a_holder_has_one_lease) {
     struct spex_selection selection = {0};
-    (void)state;
     hold(&selection, "+a@3,b@5", 60, 1);
     hold(&selection, "+b@7", 50, 1);
     expect(&selection, 0, 7);
@@ -216,9 +203,8 @@ static void a_holder_has_one_lease(void **state) {
     spex_selection_free(&selection);
 }
 
-static void a_holder_ends_what_it_holds_alone(void **state) {
+TEST(a_holder_ends_what_it_holds_alone) {
     struct spex_selection selection = {0};
-    (void)state;
     request(&selection, "0 b@9");
     request(&selection, "60 +a@3");
     hold(&selection, "+a@5,b@5", 90, 1);
@@ -233,9 +219,8 @@ static void a_holder_ends_what_it_holds_alone(void **state) {
     spex_selection_free(&selection);
 }
 
-static void a_holder_renews_what_it_holds_alone(void **state) {
+TEST(a_holder_renews_what_it_holds_alone) {
     struct spex_selection selection = {0};
-    (void)state;
     hold(&selection, "+a@3", 60, 1);
     hold(&selection, "+b@3", 60, 2);
     assert_true(spex_selection_renew(&selection, 1, 80));
@@ -246,9 +231,8 @@ static void a_holder_renews_what_it_holds_alone(void **state) {
     spex_selection_free(&selection);
 }
 
-static void what_was_ended_by_hand_is_not_renewed(void **state) {
+TEST(what_was_ended_by_hand_is_not_renewed) {
     struct spex_selection selection = {0};
-    (void)state;
     hold(&selection, "+a@3,b@3", 60, 1);
     request(&selection, "0 +a@off");
     assert_true(spex_selection_renew(&selection, 1, 80));
@@ -257,24 +241,4 @@ static void what_was_ended_by_hand_is_not_renewed(void **state) {
     assert_false(spex_selection_renew(&selection, 1, 90));
     expect(&selection, 0, 0);
     spex_selection_free(&selection);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_selected_holds_again),
-        cmocka_unit_test(a_lease_that_replaces_is_no_change_of_what_it_stands_for),
-        cmocka_unit_test(overlapping_leases_end_each_by_itself),
-        cmocka_unit_test(a_renewal_replaces_what_it_renews),
-        cmocka_unit_test(a_shorter_lease_of_the_same_ends_nothing),
-        cmocka_unit_test(who_selects_for_good_ends_the_leases_of_that),
-        cmocka_unit_test(a_selection_for_good_beside_a_lease_stays),
-        cmocka_unit_test(no_item_decides_where_a_lease_replaces),
-        cmocka_unit_test(leases_are_told_apart),
-        cmocka_unit_test(a_selection_holds_a_limited_number_of_leases),
-        cmocka_unit_test(a_holder_has_one_lease),
-        cmocka_unit_test(a_holder_ends_what_it_holds_alone),
-        cmocka_unit_test(a_holder_renews_what_it_holds_alone),
-        cmocka_unit_test(what_was_ended_by_hand_is_not_renewed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,6 @@
 #define SPEX_TEST_LIFE_H
 
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>

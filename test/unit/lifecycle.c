@@ -5,11 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>
@@ -21,8 +17,7 @@
 #include "messages.h"
 #include "site/registry.h"
 
-static void without_a_selection_nothing_starts(void **state) {
-    (void)state;
+TEST_WITH(without_a_selection_nothing_starts, NULL, stop) {
     unsigned threads = thread_count(NULL);
     assert_int_equal(spex_start(NULL), 0);
     assert_int_equal(thread_count(NULL), threads);
@@ -47,8 +42,7 @@ static size_t address_space(void) {
 }
 
 /* A thread that allocates from the heap would have 64 MiB reserved by glibc. */
-static void collecting_takes_little_address_space_beside_the_rings(void **state) {
-    (void)state;
+TEST_WITH(collecting_takes_little_address_space_beside_the_rings, NULL, stop) {
 #ifdef __SANITIZE_THREAD__
     print_message("SKIP: the address space is the sanitizer's\n");
     skip();
@@ -65,8 +59,7 @@ static void collecting_takes_little_address_space_beside_the_rings(void **state)
 }
 
 /* Errors are returned; who checks errno after a call of their own is not misled. */
-static void errno_stays_as_it_was(void **state) {
-    (void)state;
+TEST_WITH(errno_stays_as_it_was, NULL, stop) {
     errno = EDOM;
     assert_int_equal(spex_start(NULL), 0);
     assert_int_equal(errno, EDOM);
@@ -80,8 +73,7 @@ static void errno_stays_as_it_was(void **state) {
     assert_int_equal(errno, EDOM);
 }
 
-static void a_selection_can_come_later(void **state) {
-    (void)state;
+TEST_WITH(a_selection_can_come_later, NULL, stop) {
     assert_int_equal(start(NULL), 0);
     assert_int_equal(thread_count("spex-collector"), 0);
     assert_int_equal(spex_set("life.work"), 1);
@@ -103,8 +95,7 @@ static void a_selection_can_come_later(void **state) {
     assert_int_equal(status_now().produced, before.produced + 20);
 }
 
-static void it_starts_once(void **state) {
-    (void)state;
+TEST_WITH(it_starts_once, NULL, stop) {
     assert_int_equal(start("life.work"), 0);
     assert_int_equal(start("life.work"), -EALREADY);
     assert_int_equal(start(NULL), -EALREADY);
@@ -112,16 +103,14 @@ static void it_starts_once(void **state) {
     spex_stop();
 }
 
-static void unstarted_it_cannot_be_set(void **state) {
-    (void)state;
+TEST_WITH(unstarted_it_cannot_be_set, NULL, stop) {
     assert_int_equal(spex_set("life.work"), -EPERM);
     assert_int_equal(status_now().sites_on, 0);
     assert_int_equal(spex_stop(), 0);
     assert_int_equal(spex_stop(), 0);
 }
 
-static void it_starts_again_after_a_stop(void **state) {
-    (void)state;
+TEST_WITH(it_starts_again_after_a_stop, NULL, stop) {
     struct spex_status before = status_now();
     for (unsigned round = 1; round <= 10; round++) {
         struct tally tally = {.probe_id = WORK};
@@ -142,9 +131,8 @@ static void it_starts_again_after_a_stop(void **state) {
 
 /* 999 executions of a period of 1000 make no record, and are forgotten with the switching off,
  * whether the probe or all of spex is switched. */
-static void counts_do_not_go_on_over_a_switching_off(void **state) {
+TEST_WITH(counts_do_not_go_on_over_a_switching_off, NULL, stop) {
     struct tally tally = {.probe_id = WORK};
-    (void)state;
     assert_int_equal(start("life.work@1000"), 0);
     work(999);
     spex_stop();
@@ -161,9 +149,8 @@ static void counts_do_not_go_on_over_a_switching_off(void **state) {
     assert_int_equal(tally.weight, 2);
 }
 
-static void counts_go_on_over_a_change_of_period(void **state) {
+TEST_WITH(counts_go_on_over_a_change_of_period, NULL, stop) {
     struct tally tally = {.probe_id = WORK};
-    (void)state;
     capture_start(tally_see, &tally);
     assert_int_equal(start("life.work@1000"), 0);
     work(999);
@@ -190,9 +177,8 @@ static void expect_refused(const struct spex_options *options, int err, const ch
     spex_stop();
 }
 
-static void bad_options_are_refused(void **state) {
+TEST_WITH(bad_options_are_refused, NULL, stop) {
     struct spex_options options;
-    (void)state;
 #define EXPECT_REFUSED(member, value, err, message)                                                \
     options = options_for("life.work");                                                            \
     options.member = (value);                                                                      \
@@ -214,7 +200,7 @@ static void bad_options_are_refused(void **state) {
 #undef EXPECT_REFUSED
 }
 
-static void bad_variables_are_refused(void **state) {
+TEST_WITH(bad_variables_are_refused, NULL, stop) {
     static const struct {
         const char *name, *value, *message;
     } bad[] = {
@@ -237,7 +223,6 @@ static void bad_variables_are_refused(void **state) {
         {"SPEX_RATE_POLICY", "/nowhere/at/all", "a shared object was expected"},
     };
     const struct spex_options options = options_for("life.work");
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         setenv(bad[i].name, bad[i].value, 1);
         messages_begin();
@@ -268,8 +253,7 @@ static const char *messages_with_output(const char *out, uint32_t sites_on) {
     return text;
 }
 
-static void a_bad_output_costs_the_output_alone(void **state) {
-    (void)state;
+TEST_WITH(a_bad_output_costs_the_output_alone, NULL, stop) {
     const char *text = messages_with_output("/nowhere/at/all", 1);
     assert_non_null(strstr(text, "spex: SPEX_OUT: cannot open /nowhere/at/all: "));
     assert_non_null(strstr(text, "life.work  cnt"));
@@ -277,8 +261,7 @@ static void a_bad_output_costs_the_output_alone(void **state) {
     assert_non_null(strstr(text, "spex: SPEX_OUT: cannot connect to unix:/nowhere/at/all: "));
 }
 
-static void the_user_has_the_last_word(void **state) {
-    (void)state;
+TEST_WITH(the_user_has_the_last_word, NULL, stop) {
     setenv("SPEX_COLLECTORS", "3", 1);
     setenv("SPEX_PROBES", "nobody", 1);
     messages_begin();
@@ -293,8 +276,7 @@ static void the_user_has_the_last_word(void **state) {
     spex_stop();
 }
 
-static void a_bad_selection_leaves_the_old_one(void **state) {
-    (void)state;
+TEST_WITH(a_bad_selection_leaves_the_old_one, NULL, stop) {
     assert_int_equal(start("life.work"), 0);
     messages_begin();
     int got = spex_set("life.work,:late");
@@ -311,8 +293,7 @@ static void expect_selected(const char *expected) {
     assert_string_equal(text, expected);
 }
 
-static void items_are_added_to_a_selection(void **state) {
-    (void)state;
+TEST_WITH(items_are_added_to_a_selection, NULL, stop) {
     assert_int_equal(start("off"), 0);
     assert_int_equal(status_now().collectors, 0);
     expect_selected("off");
@@ -334,10 +315,9 @@ static void items_are_added_to_a_selection(void **state) {
     expect_selected("off");
 }
 
-static void too_much_is_not_added(void **state) {
+TEST_WITH(too_much_is_not_added, NULL, stop) {
     char many[16384] = "life.work";
     size_t length = strlen(many);
-    (void)state;
     for (unsigned i = 1; i < 1024; i++)
         length += (size_t)snprintf(many + length, sizeof(many) - length, ",%u@off", 1000 + i);
     messages_begin(); /* most of them match nothing */
@@ -355,17 +335,15 @@ static void too_much_is_not_added(void **state) {
     spex_stop();
 }
 
-static void a_status_of_another_size_is_refused(void **state) {
+TEST_WITH(a_status_of_another_size_is_refused, NULL, stop) {
     struct spex_status now = {.size = sizeof(now) - 8};
-    (void)state;
     assert_int_equal(spex_status_get(&now), -EINVAL);
 }
 
 /* A span whose site was off, or not of this generation, when it was looked at again. */
-static void an_end_of_a_probe_that_is_off_makes_no_record(void **state) {
+TEST_WITH(an_end_of_a_probe_that_is_off_makes_no_record, NULL, stop) {
     struct spex_site off = {.subsample = 1, .type_number = SPEX_TYPE_NUMBER_(SPEX_LAT)};
     struct spex_status before = status_now();
-    (void)state;
     assert_int_equal(start("life.work"), 0);
     work(1);
     spex_lat_end(&off, 1, 1, 2);
@@ -375,9 +353,8 @@ static void an_end_of_a_probe_that_is_off_makes_no_record(void **state) {
     assert_int_equal(status_now().produced - before.produced, 1);
 }
 
-static void rings_of_another_size_are_refused_aloud(void **state) {
+TEST_WITH(rings_of_another_size_are_refused_aloud, NULL, stop) {
     struct spex_options options = options_for("life.work");
-    (void)state;
     assert_int_equal(start("life.work"), 0);
     spex_stop();
     options.ring_records = 16;
@@ -387,11 +364,10 @@ static void rings_of_another_size_are_refused_aloud(void **state) {
     spex_stop();
 }
 
-static void collectors_of_a_real_time_thread_are_ordinary(void **state) {
+TEST_WITH(collectors_of_a_real_time_thread_are_ordinary, NULL, stop) {
     const struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};
     const struct sched_param none = {.sched_priority = 0};
     pid_t collector;
-    (void)state;
     int err = pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest);
     if (err) {
         print_message("skipped: no real-time thread: %s\n", strerror(err));
@@ -408,35 +384,7 @@ static void collectors_of_a_real_time_thread_are_ordinary(void **state) {
 
 /* The reference to the setting function is weak, as all of a program's to spex, and a static
  * library gives nothing for weak references. */
-static void a_performance_counter_can_be_set(void **state) {
-    (void)state;
+TEST_WITH(a_performance_counter_can_be_set, NULL, stop) {
     assert_int_equal(SET_PERFCNTR(SPEX_PERFCNTRS, 0xc0, 0), -EINVAL);
     assert_int_equal(SET_PERFCNTR_NAME(SPEX_PERFCNTRS, "perf::TASK-CLOCK"), -EINVAL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(without_a_selection_nothing_starts, stop),
-        cmocka_unit_test_teardown(collecting_takes_little_address_space_beside_the_rings, stop),
-        cmocka_unit_test_teardown(a_selection_can_come_later, stop),
-        cmocka_unit_test_teardown(it_starts_once, stop),
-        cmocka_unit_test_teardown(errno_stays_as_it_was, stop),
-        cmocka_unit_test_teardown(unstarted_it_cannot_be_set, stop),
-        cmocka_unit_test_teardown(it_starts_again_after_a_stop, stop),
-        cmocka_unit_test_teardown(counts_do_not_go_on_over_a_switching_off, stop),
-        cmocka_unit_test_teardown(counts_go_on_over_a_change_of_period, stop),
-        cmocka_unit_test_teardown(bad_options_are_refused, stop),
-        cmocka_unit_test_teardown(bad_variables_are_refused, stop),
-        cmocka_unit_test_teardown(a_bad_output_costs_the_output_alone, stop),
-        cmocka_unit_test_teardown(the_user_has_the_last_word, stop),
-        cmocka_unit_test_teardown(a_bad_selection_leaves_the_old_one, stop),
-        cmocka_unit_test_teardown(items_are_added_to_a_selection, stop),
-        cmocka_unit_test_teardown(too_much_is_not_added, stop),
-        cmocka_unit_test_teardown(a_status_of_another_size_is_refused, stop),
-        cmocka_unit_test_teardown(an_end_of_a_probe_that_is_off_makes_no_record, stop),
-        cmocka_unit_test_teardown(rings_of_another_size_are_refused_aloud, stop),
-        cmocka_unit_test_teardown(a_performance_counter_can_be_set, stop),
-        cmocka_unit_test_teardown(collectors_of_a_real_time_thread_are_ordinary, stop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 #include <spex/atomic.h>
 #include <spex/probe.h>
@@ -61,9 +59,8 @@ static void fork_and_check(unsigned times) {
     assert_int_equal(child_exit_status(child), 0);
 }
 
-static void a_fork_splits_off_a_clean_child(void **state) {
+TEST_WITH(a_fork_splits_off_a_clean_child, NULL, stop) {
     struct tally tally = {.probe_id = WORK};
-    (void)state;
     capture_start(tally_see, &tally);
     assert_int_equal(start("life.work"), 0);
     work(5);
@@ -82,10 +79,9 @@ static void gated_see(const struct spex_record *record, void *context) {
 }
 
 /* What waits in the parent's rings is the parent's alone. */
-static void a_child_does_not_inherit_records(void **state) {
+TEST_WITH(a_child_does_not_inherit_records, NULL, stop) {
     struct tally tally = {.probe_id = WORK};
     struct spex_options options = options_for("life.work");
-    (void)state;
     options.batch_records = 1;
     pthread_mutex_lock(&gate);
     capture_start(gated_see, &tally);
@@ -98,8 +94,7 @@ static void a_child_does_not_inherit_records(void **state) {
     assert_int_equal(tally.count, 100);
 }
 
-static void a_fork_of_a_stopped_program_is_clean_too(void **state) {
-    (void)state;
+TEST_WITH(a_fork_of_a_stopped_program_is_clean_too, NULL, stop) {
     assert_int_equal(start("life.work"), 0);
     work(5);
     spex_stop();
@@ -122,11 +117,10 @@ static void *recorder_run(void *arg) {
     return NULL;
 }
 
-static void forks_while_threads_record(void **state) {
+TEST_WITH(forks_while_threads_record, NULL, stop) {
     pthread_t threads[RECORDERS];
     uint64_t executed[RECORDERS] = {0}, sum = 0;
     struct spex_status before = status_now();
-    (void)state;
     assert_int_equal(start("life.work"), 0);
     spex_store_relaxed(&recording, true);
     pthread_barrier_init(&all_recording, NULL, RECORDERS + 1);
@@ -152,8 +146,7 @@ static void forks_while_threads_record(void **state) {
 }
 
 /* With SPEX_FORKS=follow. */
-static void a_follower_collects_what_its_parent_does(void **state) {
-    (void)state;
+TEST_WITH(a_follower_collects_what_its_parent_does, NULL, stop) {
     if (!CHILDREN_MAY_START || getenv("TEST_EMULATED")) /* as above */
         return;
     setenv("SPEX_FORKS", "follow", 1);
@@ -171,15 +164,8 @@ static void a_follower_collects_what_its_parent_does(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_fork_splits_off_a_clean_child, stop),
-        cmocka_unit_test_teardown(a_child_does_not_inherit_records, stop),
-        cmocka_unit_test_teardown(a_fork_of_a_stopped_program_is_clean_too, stop),
-        cmocka_unit_test_teardown(forks_while_threads_record, stop),
-        cmocka_unit_test_teardown(a_follower_collects_what_its_parent_does, stop),
-    };
     if (getenv("TEST_EMULATED"))
         puts("SKIP: of a fork's child the start: the emulator (QEMU 7.2) ends a child that starts "
              "threads");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

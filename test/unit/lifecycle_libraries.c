@@ -3,9 +3,6 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <spex/spex.h>
 
@@ -28,10 +25,9 @@ static void *plugin_load(unsigned (**run)(unsigned)) {
     return plugin;
 }
 
-static void a_library_obeys_the_selection_made_before_it_came(void **state) {
+TEST_WITH(a_library_obeys_the_selection_made_before_it_came, NULL, stop) {
     struct tally tally = {.probe_id = PLUGIN};
     unsigned (*run)(unsigned);
-    (void)state;
     capture_start(tally_see, &tally);
     messages_begin();
     assert_int_equal(start("plugin.*:lat"), 0);
@@ -63,11 +59,10 @@ static bool sleeps(pid_t thread) {
 }
 
 /* With every probe off, collectors sleep without a limit. */
-static void a_library_that_comes_while_all_is_off_is_collected(void **state) {
+TEST_WITH(a_library_that_comes_while_all_is_off_is_collected, NULL, stop) {
     struct spex_status before = status_now();
     unsigned (*run)(unsigned);
     pid_t collector = 0;
-    (void)state;
     messages_begin();
     assert_int_equal(start("plugin.work"), 0);
     messages_end();
@@ -84,10 +79,9 @@ static void a_library_that_comes_while_all_is_off_is_collected(void **state) {
     assert_int_equal(dlclose(plugin), 0);
 }
 
-static void a_library_can_be_unloaded_when_spex_has_stopped(void **state) {
+TEST_WITH(a_library_can_be_unloaded_when_spex_has_stopped, NULL, stop) {
     struct tally tally = {.probe_id = PLUGIN};
     unsigned (*run)(unsigned);
-    (void)state;
     void *plugin = plugin_load(&run);
     run(10);
     capture_start(tally_see, &tally);
@@ -100,13 +94,8 @@ static void a_library_can_be_unloaded_when_spex_has_stopped(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_library_obeys_the_selection_made_before_it_came, stop),
-        cmocka_unit_test_teardown(a_library_that_comes_while_all_is_off_is_collected, stop),
-        cmocka_unit_test_teardown(a_library_can_be_unloaded_when_spex_has_stopped, stop),
-    };
     if (argc != 2)
         return 2;
     plugin_path = argv[1];
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

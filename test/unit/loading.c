@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
 
 #include "../check.h"
 #include "../status.h"
@@ -53,10 +52,9 @@ static void load_call_unload(void) {
     assert_null(dlopen(plugin_path, RTLD_NOW | RTLD_NOLOAD));
 }
 
-static void sites_come_and_go(void **state) {
+TEST(sites_come_and_go) {
     struct places_tally tallies[2] = {{{0}, {0}, 0}, {{0}, {0}, 0}};
     pthread_t threads[THREADS];
-    (void)state;
     capture_start(see, tallies);
     assert_int_equal(places_start(NULL, 1u << 18), 0);
     assert_true(spex_set("40,21") > 0);
@@ -88,11 +86,8 @@ static void sites_come_and_go(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sites_come_and_go),
-    };
     if (argc != 2)
         return 2;
     plugin_path = argv[1];
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

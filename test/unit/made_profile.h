@@ -3,10 +3,6 @@
 #ifndef SPEX_TEST_MADE_PROFILE_H
 #define SPEX_TEST_MADE_PROFILE_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../check.h"
 #include "profile/table.h"
 #include "queues/ring.h"

@@ -5,12 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <spex/kernel.h>
 #include <spex/probe.h>
@@ -128,7 +123,7 @@ static void execute(uint32_t thread, uint32_t site, uint32_t times) {
 
 /* ---- executions ---- */
 
-static void a_word_counts_on_from_its_total(void **state) {
+TEST_WITH(a_word_counts_on_from_its_total, setup, teardown) {
     enum { DOWN = 2u << SPEX_CONTROL_GENERATION_SHIFT };
     static const struct {
         uint32_t word, gap;
@@ -145,7 +140,6 @@ static void a_word_counts_on_from_its_total(void **state) {
         {DOWN | (SPEX_CONTROL_COUNTDOWN - 30), SPEX_GAP_CHANGING, 77, 77},
         {3u << SPEX_CONTROL_GENERATION_SHIFT | 9, SPEX_GAP_CHANGING, 77, 77},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         states[0]->executed[COUNTER] = cases[c].word;
         spex_countdown_of(states[0], COUNTER)->gap = cases[c].gap;
@@ -156,9 +150,8 @@ static void a_word_counts_on_from_its_total(void **state) {
 }
 
 /* The sums have something before, and end with the sites that are asked for. */
-static void all_threads_count(void **state) {
+TEST_WITH(all_threads_count, setup, teardown) {
     uint64_t sums[SITES + 1], expected[SITES + 1];
-    (void)state;
     for (uint32_t s = 0; s <= SITES; s++)
         sums[s] = expected[s] = 1000 * s;
     for (uint32_t t = 0; t < THREADS; t++)
@@ -200,8 +193,7 @@ static void ids_give(uint32_t count) {
         states[t]->thread_id = t % UNUSED == 3 ? 0 : 1000 + t;
 }
 
-static void all_of_few_and_some_of_many(void **state) {
-    (void)state;
+TEST_WITH(all_of_few_and_some_of_many, setup, teardown) {
     for (uint32_t count = 0; count <= THREADS; count++) {
         uint32_t most = count % 2 ? SPEX_THREADS_CHOSEN : SPEX_THREADS_CHOSEN / 2;
         ids_give(count);
@@ -213,10 +205,9 @@ static void all_of_few_and_some_of_many(void **state) {
 }
 
 /* Each of 128 threads is one of the 64 in half of the draws, 2000 with a deviation of 32. */
-static void all_are_chosen_as_often(void **state) {
+TEST_WITH(all_are_chosen_as_often, setup, teardown) {
     enum { DRAWS = 4000, DEVIATIONS = 5 };
     unsigned chosen[THREADS] = {0};
-    (void)state;
     ids_give(THREADS - 1);
     assert_int_equal(choose(SPEX_THREADS_CHOSEN, 1).of, 2 * SPEX_THREADS_CHOSEN);
     for (uint64_t d = 0; d < DRAWS; d++) {
@@ -230,9 +221,8 @@ static void all_are_chosen_as_often(void **state) {
 }
 
 /* Also one whose state another thread has meanwhile, and one whose clock cannot be read. */
-static void who_has_ended_is_left_out(void **state) {
+TEST_WITH(who_has_ended_is_left_out, setup, teardown) {
     uint64_t seconds = 0, cubes = 0, executions = 0, ns, identity;
-    (void)state;
     ids_give(40);
     struct spex_thread_set set = choose(SPEX_THREADS_CHOSEN, 1);
     states[12]->thread_id = 0;
@@ -265,10 +255,9 @@ static void expect_armed(const struct spex_thread *thread, uint32_t site) {
 
 /* One after the other, those with an END on the thread that have been executed and cost something,
  * each after as much time as there are sites. */
-static void timed_sites_have_their_turn(void **state) {
+TEST_WITH(timed_sites_have_their_turn, setup, teardown) {
     struct spex_thread *thread = states[0];
     uint64_t now = UINT64_MAX - 1000; /* the ticks begin anew soon */
-    (void)state;
     known = 8;
     for (uint32_t s = 0; s < known; s++)
         if (s != ABSENT)
@@ -299,8 +288,7 @@ static void timed_sites_have_their_turn(void **state) {
 }
 
 /* All of them are gone through, once. */
-static void of_no_timed_site_none_has_its_turn(void **state) {
-    (void)state;
+TEST_WITH(of_no_timed_site_none_has_its_turn, setup, teardown) {
     known = 8;
     execute(0, COUNTER, 1);
     execute(0, FREE, 1);
@@ -311,10 +299,9 @@ static void of_no_timed_site_none_has_its_turn(void **state) {
 }
 
 /* At most 64 sites are gone through at once. */
-static void a_look_takes_no_longer_than_it_may(void **state) {
+TEST_WITH(a_look_takes_no_longer_than_it_may, setup, teardown) {
     enum { FAR = 100, TRIED = 64 };
     struct spex_thread *thread = states[0];
-    (void)state;
     infos[FAR].probe_type = SPEX_TPT;
     execute(0, FAR, 1);
     spex_nesting_look(thread, 1); /* asks for memory */
@@ -332,8 +319,7 @@ static void a_look_takes_no_longer_than_it_may(void **state) {
     expect_armed(thread, SITES);
 }
 
-static void without_memory_nothing_is_looked_at(void **state) {
-    (void)state;
+TEST_WITH(without_memory_nothing_is_looked_at, setup, teardown) {
     capacity = 0;
     execute(0, TIMED, 1);
     spex_nesting_look(states[0], 1);
@@ -346,9 +332,8 @@ static void without_memory_nothing_is_looked_at(void **state) {
 }
 
 /* An armed site stays armed for 1023 executions that cannot be looked at. */
-static void a_site_passes_its_turn(void **state) {
+TEST_WITH(a_site_passes_its_turn, setup, teardown) {
     struct spex_thread *thread = states[0];
-    (void)state;
     execute(0, TIMED, 1);
     nesting_make(thread);
     spex_nesting_look(thread, 1);
@@ -385,9 +370,8 @@ static void look_at(uint32_t thread, uint32_t site, uint64_t ticks, uint32_t cou
     spex_nesting_end(states[thread], site, states[thread]->nesting->sites[site].begin + ticks);
 }
 
-static void executions_are_compared_with_what_was_within(void **state) {
+TEST_WITH(executions_are_compared_with_what_was_within, setup, teardown) {
     struct spex_line_sums expected = {0};
-    (void)state;
     for (uint32_t t = 0; t < THREADS; t += 2) {
         double cost = (costs[0] + costs[COUNTER]) * (3 + t) + costs[KERNEL] * 2;
         execute(t, TIMED, 1000); /* before */
@@ -421,10 +405,9 @@ static void executions_are_compared_with_what_was_within(void **state) {
 
 /* The clock went back; what costs have changed; counts that have been read amid a change; an
  * execution within that began as one that is looked at; and an END without BEGIN. */
-static void what_cannot_be_compared_is_left_out(void **state) {
+TEST_WITH(what_cannot_be_compared_is_left_out, setup, teardown) {
     struct spex_thread *thread = states[0];
     struct spex_line_sums expected = {0};
-    (void)state;
     execute(0, TIMED, 1);
     execute(0, 0, 100);
     execute(0, COUNTER, 100);
@@ -454,24 +437,4 @@ static void what_cannot_be_compared_is_left_out(void **state) {
     spex_nesting_end(thread, TIMED, 0);
     struct spex_line_sums sums = sums_of(TIMED);
     assert_true(sums.count == 2 && sums.x >= 1 && sums.y <= sums.x + expected.y);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_word_counts_on_from_its_total),
-        TEST(all_threads_count),
-        TEST(all_of_few_and_some_of_many),
-        TEST(all_are_chosen_as_often),
-        TEST(who_has_ended_is_left_out),
-        TEST(timed_sites_have_their_turn),
-        TEST(of_no_timed_site_none_has_its_turn),
-        TEST(a_look_takes_no_longer_than_it_may),
-        TEST(without_memory_nothing_is_looked_at),
-        TEST(a_site_passes_its_turn),
-        TEST(executions_are_compared_with_what_was_within),
-        TEST(what_cannot_be_compared_is_left_out),
-    };
-    return cmocka_run_group_tests_name("made_threads", tests, NULL, NULL);
 }

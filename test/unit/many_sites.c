@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>
@@ -55,11 +54,35 @@ static void *execute(void *number) {
     return NULL;
 }
 
-static void each_execution_is_counted(void **state) {
+/* A thread that gets its state while there are sites that have never been on has no countdowns for
+ * them. */
+static void *execute_one(void *site) {
+    spex_cnt_end_(site, spex_cnt_begin_(spex_sample_(site)));
+    return NULL;
+}
+
+TEST(sites_that_are_off_need_no_memory) {
+    static struct spex_site alone;
+    const struct spex_options options = {
+        .size = sizeof(options), .probes = "60001", .out = "/dev/null", .no_calibration = true};
+    pthread_t thread;
+    site_make(&alone, ALL);
+    spex_module_register(&alone, &alone + 1, NULL, NULL);
+    assert_int_equal(spex_start(&options), 0);
+    assert_int_equal(spex_sites_on(), 1);
+    module_load(loaded++);
+    module_load(loaded++);
+    assert_int_equal(spex_sites_on(), 1);
+    assert_int_equal(pthread_create(&thread, NULL, execute_one, &alone), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(spex_threads_executions(alone.index), 1);
+    assert_int_equal(spex_stop(), 0);
+}
+
+TEST(each_execution_is_counted) {
     const struct spex_options options = {
         .size = sizeof(options), .probes = "*@3", .out = "/dev/null", .no_calibration = true};
     pthread_t threads[THREADS];
-    (void)state;
     pthread_barrier_init(&turn, NULL, THREADS + 1);
     assert_int_equal(spex_start(&options), 0);
     for (size_t t = 0; t < THREADS; t++)
@@ -86,35 +109,8 @@ static void each_execution_is_counted(void **state) {
     assert_int_equal(spex_stop(), 0);
 }
 
-/* A thread that gets its state while there are sites that have never been on has no countdowns for
- * them. */
-static void *execute_one(void *site) {
-    spex_cnt_end_(site, spex_cnt_begin_(spex_sample_(site)));
-    return NULL;
-}
-
-static void sites_that_are_off_need_no_memory(void **state) {
-    static struct spex_site alone;
-    const struct spex_options options = {
-        .size = sizeof(options), .probes = "60001", .out = "/dev/null", .no_calibration = true};
-    pthread_t thread;
-    (void)state;
-    site_make(&alone, ALL);
-    spex_module_register(&alone, &alone + 1, NULL, NULL);
-    assert_int_equal(spex_start(&options), 0);
-    assert_int_equal(spex_sites_on(), 1);
-    module_load(loaded++);
-    module_load(loaded++);
-    assert_int_equal(spex_sites_on(), 1);
-    assert_int_equal(pthread_create(&thread, NULL, execute_one, &alone), 0);
-    pthread_join(thread, NULL);
-    assert_int_equal(spex_threads_executions(alone.index), 1);
-    assert_int_equal(spex_stop(), 0);
-}
-
 /* A number comes again when all have been given out, but none of a thread that lives. */
-static void threads_have_numbers_of_their_own(void **state) {
-    (void)state;
+TEST(threads_have_numbers_of_their_own) {
     const uint32_t first = spex_rings_thread_begin(4000001), second = spex_rings_thread_begin(77);
     assert_int_not_equal(first, second);
     assert_int_equal(spex_rings_thread_id(&spex_rings, first), 4000001);
@@ -133,13 +129,4 @@ static void threads_have_numbers_of_their_own(void **state) {
     assert_int_equal(spex_rings_thread_id(&spex_rings, first), 4000001);
     spex_rings_thread_end(first);
     spex_rings_thread_end(SPEX_THREAD_NUMBERS - 1); /* nobody's */
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sites_that_are_off_need_no_memory),
-        cmocka_unit_test(each_execution_is_counted),
-        cmocka_unit_test(threads_have_numbers_of_their_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,10 +4,7 @@
  * them. */
 #define _GNU_SOURCE
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>
@@ -183,9 +180,8 @@ static void expect_until_now(uint64_t begin) {
 }
 
 /* All of each collection of several. */
-static void each_collection_counts_from_its_start(void **state) {
+TEST(each_collection_counts_from_its_start) {
     static uint64_t counts[SPEX_MAX_SITES];
-    (void)state;
     for (unsigned c = 1; c <= COLLECTIONS; c++) {
         const unsigned counted = 20 * c + 3, timed = 30 * c, shots = 7 * c;
         uint64_t begin_ns = spex_clock_ns(CLOCK_MONOTONIC_RAW);
@@ -237,8 +233,7 @@ static void each_collection_counts_from_its_start(void **state) {
 }
 
 /* A record in ten executions. */
-static void executions_without_a_record_are_counted(void **state) {
-    (void)state;
+TEST(executions_without_a_record_are_counted) {
     for (unsigned c = 0; c < COLLECTIONS; c++) {
         start("1@10");
         count(990);
@@ -307,8 +302,7 @@ static void expect_flood(const char *probes, unsigned sampled) {
 }
 
 /* All losses of a type that has one probe are this one's. */
-static void losses_are_those_of_the_collection(void **state) {
-    (void)state;
+TEST(losses_are_those_of_the_collection) {
     for (unsigned c = 0; c < COLLECTIONS; c++) {
         expect_flood("1", 1);
         expect_flood("1@2", 2);
@@ -326,8 +320,7 @@ static void nothing(struct spex_sink *sink) {
 }
 
 /* By one sink of two. */
-static void what_a_sink_does_not_take_is_undelivered(void **state) {
-    (void)state;
+TEST(what_a_sink_does_not_take_is_undelivered) {
     for (unsigned c = 1; c <= COLLECTIONS; c++) {
         struct spex_sink sink = {.records = refuse, .finish = nothing, .abandon = nothing};
         spex_sinks_add(&sink);
@@ -340,14 +333,4 @@ static void what_a_sink_does_not_take_is_undelivered(void **state) {
         spex_profile_now_free(&profile);
         spex_stop();
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_collection_counts_from_its_start),
-        cmocka_unit_test(executions_without_a_record_are_counted),
-        cmocka_unit_test(losses_are_those_of_the_collection),
-        cmocka_unit_test(what_a_sink_does_not_take_is_undelivered),
-    };
-    return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
 }

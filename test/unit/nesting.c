@@ -3,8 +3,6 @@
  * at, as much as they have executed. Costs are given, so that the truth is known. */
 #define _GNU_SOURCE
 #include <math.h>
-#include <setjmp.h>
-#include <stdbool.h>
 
 #include <spex/kernel.h>
 #include <spex/probe.h>
@@ -95,9 +93,8 @@ static const struct {
     {"1,2@poll,3", RECORD},
 };
 
-static void costs_are_what_executed_within(void **state) {
+TEST_WITH(costs_are_what_executed_within, start, stop) {
     uint64_t executed = 0;
-    (void)state;
     for (size_t r = 0; r < COUNT_OF(rates); r++) {
         struct spex_line_sums sums = looked_at(rates[r].selection, OUTER, outer, &executed);
         double mean = sums.y / sums.count, truth = WITHIN * rates[r].each;
@@ -114,10 +111,9 @@ static void kernel(unsigned times) {
 }
 
 /* Also a kernel of which few executions make records. */
-static void kernels_contain_all_that_is_within(void **state) {
+TEST_WITH(kernels_contain_all_that_is_within, start, stop) {
     static const char *const selections[] = {"4,1,2,3", "4@10,1,2,3", "4@~10,1,2,3"};
     uint64_t executed = 0;
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(selections); s++) {
         struct spex_line_sums sums = looked_at(selections[s], KERNEL_AROUND, kernel, &executed);
         double truth = RECORD + WITHIN * 2.0 * RECORD;
@@ -139,9 +135,8 @@ COMPILED_ONCE static void twice(unsigned depth) {
 
 /* Of a recursion, and of records by chance, no execution gets the END of another: no cost is above
  * that of all seven. */
-static void recursion(void **state) {
+TEST_WITH(recursion, start, stop) {
     static const char *const selections[] = {"5,2", "5@~3,2", "5@3,2"};
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(selections); s++) {
         struct spex_line_sums before = sums_of(TWICE);
         uint64_t executed = 0;
@@ -174,22 +169,11 @@ static void leave_and_execute(unsigned times) {
 }
 
 /* Executions without END cost nothing but themselves. */
-static void executions_that_are_left(void **state) {
+TEST_WITH(executions_that_are_left, start, stop) {
     static const char *const selections[] = {"1,2", "1@~3,2"};
     uint64_t executed = 0;
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(selections); s++) {
         struct spex_line_sums sums = looked_at(selections[s], OUTER, leave_and_execute, &executed);
         assert_true(fabs(sums.y / sums.count - WITHIN * RECORD) < 1e-6);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(costs_are_what_executed_within, start, stop),
-        cmocka_unit_test_setup_teardown(kernels_contain_all_that_is_within, start, stop),
-        cmocka_unit_test_setup_teardown(recursion, start, stop),
-        cmocka_unit_test_setup_teardown(executions_that_are_left, start, stop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,8 +115,7 @@ static void expect_interval(double hz) {
 }
 
 /* The first look is an interval after something began to be polled, be it one site or several. */
-static void looks_are_due_while_something_is_polled(void **state) {
-    (void)state;
+TEST_WITH(looks_are_due_while_something_is_polled, setup, teardown) {
     pass(1000);
     assert_true(spex_occupancy_sampler_wait() == UINT64_MAX);
     for (uint32_t last = 0; last < SITES; last++) {
@@ -145,9 +144,8 @@ static void looks_are_due_while_something_is_polled(void **state) {
     assert_true(spex_occupancy_sampler_wait() == UINT64_MAX);
 }
 
-static void intervals_are_even_around_their_mean(void **state) {
+TEST_WITH(intervals_are_even_around_their_mean, setup, teardown) {
     double sum = 0, squares = 0, mean = 1 / 200.0;
-    (void)state;
     world.polled[2] = true;
     spex_occupancy_sampler_set(200);
     pass(0);
@@ -178,11 +176,10 @@ static void intervals_are_even_around_their_mean(void **state) {
 }
 
 /* Threads in a probe's sites, each once, and pairs of looks that follow each other. */
-static void looks_see_the_threads_in_each_probe(void **state) {
+TEST_WITH(looks_see_the_threads_in_each_probe, setup, teardown) {
     struct spex_occupancy expected[SITES] = {{0}};
     uint64_t last[SITES] = {0};
     uint32_t seen[SITES] = {0};
-    (void)state;
     for (uint64_t look = 1; look <= PASSES; look++) {
         bool polled[SITES] = {false};
         uint32_t in[SITES] = {0};
@@ -220,11 +217,10 @@ static void looks_see_the_threads_in_each_probe(void **state) {
 
 /* Of looks, a moving average; of passes the mean since the last look, which may rise by a twentieth
  * only. */
-static void costs_are_those_of_looks_and_passes(void **state) {
+TEST_WITH(costs_are_those_of_looks_and_passes, setup, teardown) {
     double look = 0, passed = 0, since = 0;
     unsigned passes = 0;
     bool looked = false;
-    (void)state;
     world.polled[0] = true;
     pass(0);
     passes = 1;
@@ -250,16 +246,4 @@ static void costs_are_those_of_looks_and_passes(void **state) {
     assert_true(looks_at(0) > PASSES / 10 && passed > 0);
     spex_occupancy_sampler_begin(100);
     assert_true(spex_occupancy_sampler_cost() == 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(looks_are_due_while_something_is_polled),
-        TEST(intervals_are_even_around_their_mean),
-        TEST(looks_see_the_threads_in_each_probe),
-        TEST(costs_are_those_of_looks_and_passes),
-    };
-    return cmocka_run_group_tests_name("occupancy_looks", tests, NULL, NULL);
 }

@@ -2,8 +2,6 @@
 /* The table of open spans alone: against a model, when it is full, and with many threads that hand
  * keys to each other. */
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 #include <spex/atomic.h>
 #include <spex/ticks.h>
@@ -64,12 +62,11 @@ static uint64_t key_at(unsigned k) {
     return k % 3 ? (uint64_t)k << (k % 3 * 6) : k;
 }
 
-static void it_has_what_was_put_in(void **state) {
+TEST(it_has_what_was_put_in) {
     enum { KEYS = 150, TURNS = 200000 };
     bool open[2][KEYS] = {{false}};
     uint64_t random = 1, refused = 0;
     unsigned there = 0;
-    (void)state;
     begin();
     for (unsigned turn = 0; turn < TURNS; turn++) {
         unsigned probe = (unsigned)random_below(&random, 2);
@@ -96,11 +93,10 @@ static void it_has_what_was_put_in(void **state) {
 
 /* Of keys with the same first bucket five stand there, and the others in many second ones, as long as
  * these are emptier. */
-static void where_many_have_one_bucket_others_are_taken(void **state) {
+TEST(where_many_have_one_bucket_others_are_taken) {
     enum { KEYS = 20, FIRST_HAS = 5 };
     uint64_t keys[KEYS];
     unsigned count = 0, used = 0;
-    (void)state;
     begin();
     for (uint64_t key = 0; count < KEYS; key++)
         if ((spex_span_hash(PROBE, key) & (BUCKETS - 1)) == 3)
@@ -129,9 +125,8 @@ static unsigned fill(bool *open) {
     return key;
 }
 
-static void a_full_table_refuses_and_counts(void **state) {
+TEST(a_full_table_refuses_and_counts) {
     static bool open[100 * SLOTS];
-    (void)state;
     begin();
     unsigned keys = fill(open);
     assert_int_equal(spans.counts[SITE].refused, keys - SLOTS);
@@ -146,10 +141,9 @@ static void a_full_table_refuses_and_counts(void **state) {
     end();
 }
 
-static void old_spans_give_up_their_place(void **state) {
+TEST(old_spans_give_up_their_place) {
     enum { MORE = 1000000 };
     static bool open[100 * SLOTS];
-    (void)state;
     begin();
     unsigned keys = fill(open);
     spans.old_ns = 0;
@@ -168,9 +162,8 @@ static void old_spans_give_up_their_place(void **state) {
 }
 
 /* Spans whose probe has been off make no record, and go without being counted. */
-static void stale_spans_give_up_their_place(void **state) {
+TEST(stale_spans_give_up_their_place) {
     static bool open[100 * SLOTS];
-    (void)state;
     begin();
     fill(open);
     spex_site_switched[SITE] += 2;
@@ -184,10 +177,9 @@ static void stale_spans_give_up_their_place(void **state) {
 }
 
 /* Without memory nothing is open. */
-static void a_table_that_is_not_there_refuses(void **state) {
+TEST(a_table_that_is_not_there_refuses) {
     struct spex_open_spans none = {.buckets = NULL};
     struct spex_open_span span = {.key = 1};
-    (void)state;
     assert_false(spex_open_spans_put(&none, &span));
     assert_false(spex_open_spans_may_have(&none, spex_span_hash(PROBE, 1)));
     assert_int_equal(spex_open_spans_take(&none, PROBE, 1, &span), 0);
@@ -228,10 +220,9 @@ static void *hand(void *arg) {
     return NULL;
 }
 
-static void threads_end_what_others_have_begun(void **state) {
+TEST(threads_end_what_others_have_begun) {
     pthread_t threads[THREADS];
     unsigned left = 0;
-    (void)state;
     begin();
     for (uintptr_t t = 0; t < THREADS; t++)
         assert_int_equal(pthread_create(&threads[t], NULL, hand, (void *)(t + 1)), 0);
@@ -260,10 +251,9 @@ static void *scuffle(void *arg) {
     return NULL;
 }
 
-static void no_span_is_ended_twice(void **state) {
+TEST(no_span_is_ended_twice) {
     pthread_t threads[THREADS];
     static bool open[100 * SLOTS];
-    (void)state;
     begin();
     unsigned keys = fill(open);
     for (unsigned k = 0; k < keys; k += 2)
@@ -280,18 +270,4 @@ static void no_span_is_ended_twice(void **state) {
     for (unsigned k = 0; k < keys; k++)
         assert_int_equal(take(PROBE, k), open[k] && k % 2 && k >= COUNT_OF(balance));
     end();
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_has_what_was_put_in),
-        cmocka_unit_test(where_many_have_one_bucket_others_are_taken),
-        cmocka_unit_test(a_full_table_refuses_and_counts),
-        cmocka_unit_test(old_spans_give_up_their_place),
-        cmocka_unit_test(stale_spans_give_up_their_place),
-        cmocka_unit_test(a_table_that_is_not_there_refuses),
-        cmocka_unit_test(threads_end_what_others_have_begun),
-        cmocka_unit_test(no_span_is_ended_twice),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,6 @@
 
 #include <malloc.h>
 #include <pthread.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "base/memory/heap.h"
@@ -73,9 +70,8 @@ static void *use_blocks(void *arg) {
     return NULL;
 }
 
-static void blocks_keep_what_is_in_them(void **state) {
+TEST(blocks_keep_what_is_in_them) {
     pthread_t threads[THREADS];
-    (void)state;
     for (uintptr_t t = 0; t < THREADS; t++)
         assert_int_equal(
             spex_service_thread_start(&threads[t], "spex-test", 0, use_blocks, (void *)(t + 1)), 0);
@@ -85,8 +81,7 @@ static void blocks_keep_what_is_in_them(void **state) {
 }
 
 /* A block of each size, by the heap itself, which sanitizers do without. */
-static void large_blocks_are_given_back_to_the_system(void **state) {
-    (void)state;
+TEST(large_blocks_are_given_back_to_the_system) {
     for (size_t bytes = 1; bytes < (size_t)1 << 24; bytes *= 2) {
         char *block = spex_heap_take(bytes);
         assert_non_null(block);
@@ -123,10 +118,9 @@ static void *take_and_give(void *arg) {
     return NULL;
 }
 
-static void each_thread_takes_from_its_own_heap(void **state) {
+TEST(each_thread_takes_from_its_own_heap) {
     pthread_t thread;
     char *text[3] = {NULL};
-    (void)state;
     of_the_program = spex_strdup("of the program");
     bool own = malloc_usable_size(of_the_program) > 0 && !spex_heap_has(of_the_program);
     unsigned before = freed;
@@ -152,8 +146,7 @@ static void each_thread_takes_from_its_own_heap(void **state) {
 }
 
 /* As handlers of a fork do, which the program has. */
-static void who_has_the_lock_may_allocate(void **state) {
-    (void)state;
+TEST(who_has_the_lock_may_allocate) {
     spex_lock_take(spex_heap_lock());
     char *block = spex_heap_take(100);
     assert_true(spex_heap_has(block));
@@ -165,9 +158,8 @@ static int by_first(const void *one, const void *other) {
     return *(const unsigned char *)one - *(const unsigned char *)other;
 }
 
-static void sorting(void **state) {
+TEST(sorting) {
     uint64_t random = 5;
-    (void)state;
     for (unsigned round = 0; round < 3000; round++) {
         size_t bytes = 1 + random_below(&random, 40), count = random_below(&random, 60);
         unsigned char items[60 * 40], expected[60 * 40];
@@ -184,10 +176,9 @@ static void sorting(void **state) {
 }
 
 /* Last: nothing is taken from the heap any more. */
-static void an_abandoned_heap(void **state) {
+TEST(an_abandoned_heap) {
     pthread_t thread;
     char *text[3] = {NULL}, *block = spex_heap_take(10);
-    (void)state;
     of_the_program = NULL;
     spex_heap_abandon();
     spex_free(block);
@@ -197,16 +188,4 @@ static void an_abandoned_heap(void **state) {
         assert_false(spex_heap_has(text[t]));
         free(text[t]);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_keep_what_is_in_them),
-        cmocka_unit_test(large_blocks_are_given_back_to_the_system),
-        cmocka_unit_test(each_thread_takes_from_its_own_heap),
-        cmocka_unit_test(who_has_the_lock_may_allocate),
-        cmocka_unit_test(sorting),
-        cmocka_unit_test(an_abandoned_heap),
-    };
-    return cmocka_run_group_tests_name("own memory", tests, NULL, NULL);
 }

@@ -6,8 +6,6 @@
 #include "../scarce_memory.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "text/plain_numbers.h"
 #include "tune/own_space.h"
@@ -93,8 +91,7 @@ static void check_text(struct spex_rules rules, const char *expected) {
     spex_own_space_free(own);
 }
 
-static void it_is_completed(void **unused) {
-    (void)unused;
+TEST(it_is_completed) {
     check_text((struct spex_rules){.trials_max = 9},
                "whole: threads 0, q:tpt,q:lat,r:lat,r:cnt\n"
                "threads \"1\" kind 1, 2: 1=1=1@0 two=2=2@0.25 5=5=5@1\n"
@@ -127,8 +124,7 @@ static void check_rules(struct spex_rules rules, const char *expected) {
 #define SHARE     "precision: a share, less than 1, was expected"
 #define WARMUP    "warmup_seconds: less than duration_seconds was expected"
 
-static void rules_have_bounds(void **unused) {
-    (void)unused;
+TEST(rules_have_bounds) {
     static const struct {
         struct spex_rules rules;
         const char *expected;
@@ -168,20 +164,10 @@ static int make(void *user) {
     return err;
 }
 
-static void memory_may_not_suffice(void **unused) {
+TEST(memory_may_not_suffice) {
     struct spex_space space = space_of((struct spex_rules){.trials_max = 1});
-    (void)unused;
     assert_int_equal(make(&space), 0);
     assert_true(without_each_allocation(make, &space) > 40);
     space.name = NULL;
     assert_int_equal(make(&space), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_completed),
-        cmocka_unit_test(rules_have_bounds),
-        cmocka_unit_test(memory_may_not_suffice),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

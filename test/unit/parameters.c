@@ -2,8 +2,6 @@
 /* Which slots the names of parameters get, as objects come and go, and how many there can be. The
  * objects are arrays of places, registered as their constructors do it. */
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <spex/functions.h>
 
@@ -33,9 +31,8 @@ static void expect_text(const char *expected) {
 }
 
 /* Each name has one slot, whatever objects and places it has. */
-static void names_have_slots(void **state) {
+TEST(names_have_slots) {
     static struct spex_parameter_place first[3], second[4], later[3];
-    (void)state;
     place_set(&first[0], "n");
     place_set(&first[1], "size");
     place_set(&first[2], "n");
@@ -101,11 +98,10 @@ static void *come_and_go(void *places) {
     return NULL;
 }
 
-static void objects_of_threads_come_and_go(void **state) {
+TEST(objects_of_threads_come_and_go) {
     static struct spex_parameter_place places[THREADS];
     static const char *const known[] = {"n", "size", "rows"};
     pthread_t threads[THREADS];
-    (void)state;
     for (unsigned t = 0; t < THREADS; t++) {
         place_set(&places[t], known[t % 3]);
         assert_int_equal(pthread_create(&threads[t], NULL, come_and_go, &places[t]), 0);
@@ -115,10 +111,9 @@ static void objects_of_threads_come_and_go(void **state) {
 }
 
 /* What is too much is left out, and said. */
-static void there_is_an_end_of_slots(void **state) {
+TEST(there_is_an_end_of_slots) {
     static struct spex_parameter_place places[MANY];
     char line[256];
-    (void)state;
     for (unsigned p = 0; p < MANY; p++) {
         snprintf(names[p], sizeof(names[p]), "many_%u", p);
         place_set(&places[p], names[p]);
@@ -136,13 +131,4 @@ static void there_is_an_end_of_slots(void **state) {
     for (unsigned p = 0; p < SPEX_KERNEL_PARAMETERS - 2; p++)
         assert_int_equal(places[p].slot, p < SPEX_KERNEL_PARAMETERS - 3 ? p + 4 : 0);
     spex_parameters_unregister(places);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_have_slots),
-        cmocka_unit_test(objects_of_threads_come_and_go),
-        cmocka_unit_test(there_is_an_end_of_slots),
-    };
-    return cmocka_run_group_tests_name("parameters", tests, NULL, NULL);
 }

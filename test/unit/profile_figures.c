@@ -4,8 +4,6 @@
 #include "profile/figures.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "base/random.h"
@@ -242,9 +240,8 @@ static void expect_figures(const struct spex_figures *found, const struct spex_f
     }
 }
 
-static void figures_are_what_their_definitions_say(void **state) {
+TEST(figures_are_what_their_definitions_say) {
     unsigned limited = 0, with_nested = 0, told = 0;
-    (void)state;
     spex_random_seed(&random_state, 1, 1);
     for (unsigned r = 0; r < ROWS; r++) {
         struct spex_figures found;
@@ -281,8 +278,7 @@ static void expect_divided(const double *bounds, size_t count) {
         expect_near(found[range], expected[range]);
 }
 
-static void values_are_divided_as_they_are_told(void **state) {
-    (void)state;
+TEST(values_are_divided_as_they_are_told) {
     spex_random_seed(&random_state, 2, 1);
     for (unsigned r = 0; r < 200; r++) {
         double bounds[BOUNDS] = {between(0, 60), between(60, 200), between(200, 1000), 1000};
@@ -300,9 +296,8 @@ static void values_are_divided_as_they_are_told(void **state) {
 }
 
 /* What was lost counts in both, by the part that the probe has lost. */
-static void losses_are_weighed_in_both(void **state) {
+TEST(losses_are_weighed_in_both) {
     double weights[2];
-    (void)state;
     spex_random_seed(&random_state, 3, 1);
     make_row();
     spex_values_clear(&values);
@@ -328,8 +323,7 @@ static void losses_are_weighed_in_both(void **state) {
 }
 
 /* Of three rows and sites, any of which may be of another provider. */
-static void providers_are_mixed_where_one_differs(void **state) {
-    (void)state;
+TEST(providers_are_mixed_where_one_differs) {
     for (int other = -1; other < 3; other++) {
         struct spex_profile_row rows[3] = {{.values = {NULL}}};
         struct spex_profile_site sites[3] = {{.index = 0}};
@@ -346,11 +340,10 @@ static void providers_are_mixed_where_one_differs(void **state) {
     }
 }
 
-static void rows_are_found_in_their_order(void **state) {
+TEST(rows_are_found_in_their_order) {
     enum { FOUND = 20 };
     static struct spex_profile_row rows[FOUND];
     const struct spex_profile of = {.rows = rows, .row_count = FOUND};
-    (void)state;
     for (unsigned r = 0; r < FOUND; r++)
         rows[r].probe = (struct spex_profile_probe){.probe_id = (uint16_t)(3 * (r / 2)),
                                                     .probe_type = r % 2 ? SPEX_TPT : SPEX_LAT};
@@ -371,13 +364,12 @@ static void rows_are_found_in_their_order(void **state) {
 }
 
 /* Of 1000 executions 100 made a record and 20 records were lost: 880 were skipped. */
-static void a_row_costs_its_records_and_executions(void **state) {
+TEST(a_row_costs_its_records_and_executions) {
     struct spex_profile_type type = {
         .probe_type = SPEX_LAT, .measured = 1, .skip = 5, .record = 60, .drawn = 90};
     struct spex_profile_row one = {
         .probe = {.probe_type = SPEX_LAT, .count = 1000, .records = 100, .lost = 20}};
     struct spex_profile of = {.types = &type, .type_count = 1, .rows = &one, .row_count = 1};
-    (void)state;
     assert_true(spex_profile_row_cost(&of, &one.probe) == 0);
     assert_false(spex_profile_costs_known(&of));
     of.process.ticks_per_second = 1e3;
@@ -402,16 +394,4 @@ static void a_row_costs_its_records_and_executions(void **state) {
     assert_false(spex_profile_costs_known(&of));
     one.probe.records = 0;
     assert_true(spex_profile_costs_known(&of));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_are_what_their_definitions_say),
-        cmocka_unit_test(values_are_divided_as_they_are_told),
-        cmocka_unit_test(losses_are_weighed_in_both),
-        cmocka_unit_test(providers_are_mixed_where_one_differs),
-        cmocka_unit_test(rows_are_found_in_their_order),
-        cmocka_unit_test(a_row_costs_its_records_and_executions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,6 @@
 /* What a profile tells as a whole: which row is a probe's, of how many providers its probes are, how
  * long selections hold, what records have cost, and what marks of records mean. */
 #include <math.h>
-#include <stdbool.h>
 
 #include "made_profile.h"
 #include "profile/profile.h"
@@ -18,9 +17,8 @@ static int sign(int value) {
 }
 
 /* By id, then by type; of each subset of rows each is found, and nothing else. */
-static void rows_are_found_by_id_and_type(void **state) {
+TEST_WITH(rows_are_found_by_id_and_type, setup, teardown) {
     static struct spex_profile_row all[IDS * TYPES];
-    (void)state;
     for (unsigned r = 0; r < COUNT_OF(all); r++) {
         all[r].probe.probe_id = (uint16_t)(2 * (r / TYPES) + 1);
         all[r].probe.probe_type = kinds[r % TYPES];
@@ -48,8 +46,7 @@ static void rows_are_found_by_id_and_type(void **state) {
     }
 }
 
-static void types_are_found_by_the_first(void **state) {
-    (void)state;
+TEST_WITH(types_are_found_by_the_first, setup, teardown) {
     type(SPEX_CNT, 0, true, true);
     type(SPEX_PERFCNTR, 0, true, true);
     type(SPEX_PERFCNTR, 1, true, true);
@@ -61,9 +58,8 @@ static void types_are_found_by_the_first(void **state) {
 }
 
 /* Any one that differs from the others makes it a mixture. */
-static void providers_are_one_or_several(void **state) {
+TEST_WITH(providers_are_one_or_several, setup, teardown) {
     struct spex_profile_site sites[3] = {{.index = 0}};
-    (void)state;
     assert_false(spex_profile_rows_mixed(&profile) || spex_profile_sites_mixed(&profile));
     profile.sites = sites;
     for (size_t count = 1; count <= 3; count++) {
@@ -86,7 +82,7 @@ static void providers_are_one_or_several(void **state) {
 /* ---- leases ---- */
 
 /* From the first that ends to the last, where these are not the same to a fiftieth. */
-static void leases_end_at_once_or_one_after_another(void **state) {
+TEST_WITH(leases_end_at_once_or_one_after_another, setup, teardown) {
     static const struct {
         double first, last;
         const char *text;
@@ -95,7 +91,6 @@ static void leases_end_at_once_or_one_after_another(void **state) {
         {0.5, 0.5, "500 ms"}, {60, 3600, "60 to 3600 s"},
     };
     char text[64];
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         const struct spex_profile_process process = {.lease_first_seconds = cases[c].first,
                                                      .lease_seconds = cases[c].last};
@@ -112,7 +107,7 @@ static bool near(double a, double b) {
 
 /* 100 executions with 30 records and 10 that were lost, of types whose records cost 20 ticks, and
  * 50 where chance draws them; else an execution costs 2. A tick is a nanosecond. */
-static void each_execution_has_its_cost(void **state) {
+TEST_WITH(each_execution_has_its_cost, setup, teardown) {
     static const struct {
         enum spex_sampling_kind kind;
         double drawn, factor, cost;
@@ -124,7 +119,6 @@ static void each_execution_has_its_cost(void **state) {
         {SPEX_SAMPLING_PERIODIC, 50, 0.5, 0.5 * (40 * 20 + 60 * 2)},
         {SPEX_SAMPLING_GEOMETRIC, 50, 3, 3 * (40 * 50 + 60 * 2)},
     };
-    (void)state;
     row(SPEX_LAT, 1, "");
     struct spex_profile_probe *probe = &rows[0].probe;
     probe->records = 30;
@@ -159,8 +153,7 @@ static void each_execution_has_its_cost(void **state) {
 }
 
 /* Of the types of those that have records. */
-static void costs_are_known_or_not(void **state) {
-    (void)state;
+TEST_WITH(costs_are_known_or_not, setup, teardown) {
     assert_true(spex_profile_costs_known(&profile));
     row(SPEX_CNT, 1, "")->records = 1;
     row(SPEX_LAT, 2, "");
@@ -181,11 +174,10 @@ static void costs_are_known_or_not(void **state) {
 /* ---- marks ---- */
 
 /* Each mark has its line. Times are left out whose thread was made ready meanwhile. */
-static void marks_are_told(void **state) {
+TEST_WITH(marks_are_told, setup, teardown) {
     static const uint32_t of[] = {SPEX_LAT, SPEX_LLC};
     char *text = NULL;
     size_t size;
-    (void)state;
     profile.process.ring_bytes = 0;
     for (unsigned marks = 0; marks < 16; marks++) {
         char expected[512] = "";
@@ -218,17 +210,4 @@ static void marks_are_told(void **state) {
         assert_string_equal(text, expected);
         free(text);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rows_are_found_by_id_and_type, setup, teardown),
-        cmocka_unit_test_setup_teardown(types_are_found_by_the_first, setup, teardown),
-        cmocka_unit_test_setup_teardown(providers_are_one_or_several, setup, teardown),
-        cmocka_unit_test_setup_teardown(leases_end_at_once_or_one_after_another, setup, teardown),
-        cmocka_unit_test_setup_teardown(each_execution_has_its_cost, setup, teardown),
-        cmocka_unit_test_setup_teardown(costs_are_known_or_not, setup, teardown),
-        cmocka_unit_test_setup_teardown(marks_are_told, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

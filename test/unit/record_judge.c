@@ -4,8 +4,6 @@
 #include "watch/record_judge.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "../check.h"
 
@@ -94,8 +92,7 @@ static struct spex_record_judge *judge_make(void) {
     return judge;
 }
 
-static void executions_are_what_records_tell(void **state) {
-    (void)state;
+TEST(executions_are_what_records_tell) {
     struct spex_record_judge *judge = judge_make();
     struct spex_record record = record_of(2);
     assert_int_equal(spex_record_judge_take(judge, &record, 1), 0);
@@ -111,9 +108,8 @@ static void executions_are_what_records_tell(void **state) {
     spex_record_judge_destroy(judge);
 }
 
-static void kernels_are_looked_up_once(void **state) {
+TEST(kernels_are_looked_up_once) {
     struct spex_record records[9];
-    (void)state;
     struct spex_record_judge *judge = judge_make();
     for (unsigned r = 0; r < COUNT_OF(records); r++)
         records[r] = record_of(1 + r % 3);
@@ -128,10 +124,9 @@ static void kernels_are_looked_up_once(void **state) {
     spex_record_judge_destroy(judge);
 }
 
-static void others_are_left_out(void **state) {
+TEST(others_are_left_out) {
     struct spex_record records[] = {record_of(1), record_of(UNSOUND), record_of(2), record_of(1),
                                     record_of(UNSOUND)};
-    (void)state;
     struct spex_record_judge *judge = judge_make();
     records[2].probe_type = SPEX_LAT;
     records[3].weight = 0; /* a sample */
@@ -146,9 +141,8 @@ static void others_are_left_out(void **state) {
 }
 
 /* Without memory nothing more of the batch is judged; the next time it is looked up again. */
-static void an_error_ends_a_batch(void **state) {
+TEST(an_error_ends_a_batch) {
     struct spex_record records[] = {record_of(1), record_of(2), record_of(1)};
-    (void)state;
     struct spex_record_judge *judge = judge_make();
     assert_int_equal(spex_record_judge_take(judge, records, 1), 0);
     seen.error = -ENOMEM;
@@ -159,14 +153,4 @@ static void an_error_ends_a_batch(void **state) {
     assert_true(seen.taken == 5 && seen.found == 3);
     assert_int_equal(spex_record_judge_left_out(judge), 0);
     spex_record_judge_destroy(judge);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(executions_are_what_records_tell),
-        cmocka_unit_test(kernels_are_looked_up_once),
-        cmocka_unit_test(others_are_left_out),
-        cmocka_unit_test(an_error_ends_a_batch),
-    };
-    return cmocka_run_group_tests_name("record_judge", tests, NULL, NULL);
 }

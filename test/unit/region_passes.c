@@ -3,7 +3,6 @@
  * together. Estimates are held against what was executed, within four standard deviations; gaps are the same
  * in every run. */
 #include <math.h>
-#include <string.h>
 
 #include "../check.h"
 #include "../status.h"
@@ -87,13 +86,12 @@ static uint32_t region_of(unsigned id) {
 
 /* A pass that calls the library stands for others. With a probability of q to do so, the variance
  * of their number is n (1 - q) / q. */
-static void passes_are_estimated(void **state) {
+TEST(passes_are_estimated) {
     enum { PASSES = 100000 };
     static const struct {
         const char *probes;
         double period;
     } cases[] = {{"1@1", 1}, {"1@2", 2}, {"1@10,3@20", 10}, {"2@1000", 1000}};
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         begin(cases[c].probes);
         const struct spex_region_passes before = spex_region_passes(region_of(FIRST));
@@ -117,8 +115,7 @@ static uint32_t period_of(unsigned id) {
     return spex_site_sampling(index_of(id), &loaded).period;
 }
 
-static void a_group_is_throttled_together(void **state) {
-    (void)state;
+TEST(a_group_is_throttled_together) {
     uint32_t group = spex_probe_group(index_of(FIRST)), nested = spex_probe_group(index_of(INNER));
     assert_true(spex_site_is_region(spex_site_info(group)));
     assert_int_equal(spex_probe_group(index_of(SECOND)), group);
@@ -143,10 +140,6 @@ static void a_group_is_throttled_together(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(passes_are_estimated),
-        cmocka_unit_test(a_group_is_throttled_together),
-    };
     spex_threads_seed(SEED);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

@@ -3,10 +3,7 @@
  * against what was executed, within four standard deviations; gaps are the same in every run. */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "../status.h"
@@ -107,17 +104,15 @@ static void straight_run(unsigned passes) {
         straight();
 }
 
-static void the_seed_set_before_the_start_is_kept(void **state) {
+TEST(the_seed_set_before_the_start_is_kept) {
     struct spex_random seeded;
-    (void)state;
     spex_random_seed(&seeded, SEED, 0);
     begin("1@50");
     assert_memory_equal(&spex_thread_attach()->random, &seeded, sizeof(seeded));
     end();
 }
 
-static void all_probes_share_one_coin(void **state) {
-    (void)state;
+TEST(all_probes_share_one_coin) {
     begin("1@50,2@50,3@50");
     straight_run(200000);
     end();
@@ -131,8 +126,7 @@ static void all_probes_share_one_coin(void **state) {
         id_estimates(id, 2);
 }
 
-static void off_nothing_is_recorded_and_with_a_period_of_1_all(void **state) {
-    (void)state;
+TEST(off_nothing_is_recorded_and_with_a_period_of_1_all) {
     begin("off");
     straight_run(1000);
     spex_set("1@1,2@1,3@1");
@@ -149,9 +143,8 @@ static void off_nothing_is_recorded_and_with_a_period_of_1_all(void **state) {
     assert_int_equal(copies[2], 1000);
 }
 
-static void those_that_are_on_have_the_shortest_period(void **state) {
+TEST(those_that_are_on_have_the_shortest_period) {
     bool loaded;
-    (void)state;
     begin("1@20,3@100");
     assert_int_equal(spex_site_sampling(index_of(THIRD), &loaded).period, 20);
     end();
@@ -167,9 +160,8 @@ static void those_that_are_on_have_the_shortest_period(void **state) {
     assert_int_equal(spex_threads_executions(index_of(FIRST)), 0);
 }
 
-static void a_region_is_no_probe(void **state) {
+TEST(a_region_is_no_probe) {
     uint32_t regions = 0;
-    (void)state;
     for (uint32_t i = 0; i < spex_sites_count(); i++)
         regions += spex_site_is_region(spex_site_info(i));
     assert_in_range(regions, 7, 20);
@@ -207,9 +199,8 @@ out:
     return 1;
 }
 
-static void leaving_early_counts(void **state) {
+TEST(leaving_early_counts) {
     int sum = 0;
-    (void)state;
     begin("4@40,5@40");
     for (unsigned i = 0; i < 100000; i++)
         sum += leaving(i);
@@ -220,25 +211,23 @@ static void leaving_early_counts(void **state) {
     assert_true(copies[1] > 2 * copies[2]);
 }
 
-NOINLINE void nested(unsigned i) {
-    SPEX_REGION(3, 12, {
-        executed[OUTER]++;
-        SNAPSHOT_PROBE(OUTER, 1, 0);
-        for (unsigned n = 0; n < 5; n++)
-            SPEX_REGION(4, 2, {
-                executed[INNER]++;
-                LAT_PROBE_BEGIN(INNER, 1);
-                if (n == i % 8)
-                    break;
-                LAT_PROBE_END(INNER);
-                SNAPSHOT_PROBE(OTHER, 1, 1, 2, i);
-                executed[OTHER]++;
-            })
-    })
-}
+NOINLINE void nested(unsigned i){SPEX_REGION(3, 12,
+                                             {
+                                                 executed[OUTER]++;
+                                                 SNAPSHOT_PROBE(OUTER, 1, 0);
+                                                 for (unsigned n = 0; n < 5; n++)
+                                                     SPEX_REGION(4, 2, {
+                                                         executed[INNER]++;
+                                                         LAT_PROBE_BEGIN(INNER, 1);
+                                                         if (n == i % 8)
+                                                             break;
+                                                         LAT_PROBE_END(INNER);
+                                                         SNAPSHOT_PROBE(OTHER, 1, 1, 2, i);
+                                                         executed[OTHER]++;
+                                                     })
+                                             })}
 
-static void a_region_in_another_is_part_of_it(void **state) {
-    (void)state;
+TEST(a_region_in_another_is_part_of_it) {
     begin("6@30,7@30,12@30");
     for (unsigned i = 0; i < 100000; i++)
         nested(i);
@@ -249,21 +238,19 @@ static void a_region_in_another_is_part_of_it(void **state) {
     assert_true(spex_site_info(index_of(INNER))->region == 3);
 }
 
-NOINLINE void descend(unsigned level) {
-    SPEX_REGION(5, 2, {
-        copies[spex_region_copy_]++;
-        executed_at[level]++;
-        SNAPSHOT_PROBE(LEVEL, 1, level);
-        if (level + 1 < LEVELS)
-            descend(level + 1);
-        executed[LEVEL]++;
-        CNT_PROBE_BEGIN(LEVEL, 1);
-        CNT_PROBE_END(LEVEL);
-    })
-}
+NOINLINE void descend(unsigned level){SPEX_REGION(5, 2,
+                                                  {
+                                                      copies[spex_region_copy_]++;
+                                                      executed_at[level]++;
+                                                      SNAPSHOT_PROBE(LEVEL, 1, level);
+                                                      if (level + 1 < LEVELS)
+                                                          descend(level + 1);
+                                                      executed[LEVEL]++;
+                                                      CNT_PROBE_BEGIN(LEVEL, 1);
+                                                      CNT_PROBE_END(LEVEL);
+                                                  })}
 
-static void recursion_favours_nobody(void **state) {
-    (void)state;
+TEST(recursion_favours_nobody) {
     begin("8@10");
     for (unsigned i = 0; i < 100000; i++)
         descend(0);
@@ -291,9 +278,8 @@ static void handle(int signal) {
     interrupted(1, false);
 }
 
-static void handlers_in_a_region_enter_it(void **state) {
+TEST(handlers_in_a_region_enter_it) {
     const struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
-    (void)state;
     sigaction(SIGUSR1, &action, NULL);
     begin("9@10");
     for (unsigned i = 0; i < 60000; i++)
@@ -303,18 +289,16 @@ static void handlers_in_a_region_enter_it(void **state) {
         estimates(seen.by_value[HANDLED][level], executed_at[level], 10);
 }
 
-NOINLINE void many(unsigned times) {
-    SPEX_REGION(7, 2, {
-        copies[spex_region_copy_]++;
-        for (unsigned i = 0; i < times; i++) {
-            executed[MANY]++;
-            SNAPSHOT_PROBE(MANY, 1, 0);
-        }
-    })
-}
+NOINLINE void many(unsigned times){SPEX_REGION(7, 2,
+                                               {
+                                                   copies[spex_region_copy_]++;
+                                                   for (unsigned i = 0; i < times; i++) {
+                                                       executed[MANY]++;
+                                                       SNAPSHOT_PROBE(MANY, 1, 0);
+                                                   }
+                                               })}
 
-static void more_than_was_declared_is_told_once(void **state) {
-    (void)state;
+TEST(more_than_was_declared_is_told_once) {
     messages_begin();
     begin("10@200");
     for (unsigned i = 0; i < 50000; i++)
@@ -331,9 +315,8 @@ static void more_than_was_declared_is_told_once(void **state) {
 }
 
 /* Of several passes that were longer than declared, in whatever order they end. */
-static void the_longest_pass_is_reckoned_with(void **state) {
+TEST(the_longest_pass_is_reckoned_with) {
     static const uint32_t more[] = {10, 5, 20, 20, 1};
-    (void)state;
     begin("10@200");
     many(1);
     struct spex_site *region = spex_site_info(spex_site_info(index_of(MANY))->group)->site;
@@ -349,18 +332,17 @@ static void the_longest_pass_is_reckoned_with(void **state) {
 
 static sigjmp_buf back;
 
-NOINLINE void jumping(bool jump) {
-    SPEX_REGION(8, 3, {
-        spex_fetch_add_relaxed(&copies[spex_region_copy_], 1);
-        SNAPSHOT_PROBE(JUMPED, 1, 0);
-        if (jump)
-            longjmp(back, 1);
-        SNAPSHOT_PROBE(JUMPED, 1, 1);
-    })
-}
+NOINLINE void jumping(bool jump){SPEX_REGION(8, 3,
+                                             {
+                                                 spex_fetch_add_relaxed(&copies[spex_region_copy_],
+                                                                        1);
+                                                 SNAPSHOT_PROBE(JUMPED, 1, 0);
+                                                 if (jump)
+                                                     longjmp(back, 1);
+                                                 SNAPSHOT_PROBE(JUMPED, 1, 1);
+                                             })}
 
-static void after_longjmp_all_goes_on(void **state) {
-    (void)state;
+TEST(after_longjmp_all_goes_on) {
     begin("11@20");
     if (setjmp(back) == 0)
         jumping(true);
@@ -381,9 +363,8 @@ static void *thread_run(void *arg) {
     return NULL;
 }
 
-static void threads_count_for_themselves(void **state) {
+TEST(threads_count_for_themselves) {
     pthread_t threads[2];
-    (void)state;
     begin("13@50");
     for (int t = 0; t < 2; t++)
         assert_int_equal(pthread_create(&threads[t], NULL, thread_run, NULL), 0);
@@ -415,9 +396,8 @@ static void types_see(const struct spex_record *record, void *context) {
     seen.unmarked += (record->marks & REGION_MARKS) != REGION_MARKS;
 }
 
-static void every_type_can_stand_in_a_region(void **state) {
+TEST(every_type_can_stand_in_a_region) {
     struct places_tally tally = {0};
-    (void)state;
     seen.unmarked = 0;
     capture_start(types_see, &tally);
     assert_int_equal(places_start(NULL, 65536), 0);
@@ -434,22 +414,6 @@ static void every_type_can_stand_in_a_region(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_seed_set_before_the_start_is_kept),
-        cmocka_unit_test(all_probes_share_one_coin),
-        cmocka_unit_test(off_nothing_is_recorded_and_with_a_period_of_1_all),
-        cmocka_unit_test(those_that_are_on_have_the_shortest_period),
-        cmocka_unit_test(a_region_is_no_probe),
-        cmocka_unit_test(leaving_early_counts),
-        cmocka_unit_test(a_region_in_another_is_part_of_it),
-        cmocka_unit_test(recursion_favours_nobody),
-        cmocka_unit_test(handlers_in_a_region_enter_it),
-        cmocka_unit_test(more_than_was_declared_is_told_once),
-        cmocka_unit_test(the_longest_pass_is_reckoned_with),
-        cmocka_unit_test(after_longjmp_all_goes_on),
-        cmocka_unit_test(threads_count_for_themselves),
-        cmocka_unit_test(every_type_can_stand_in_a_region),
-    };
     spex_threads_seed(SEED);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

@@ -48,9 +48,8 @@ static void push_words(struct fixture *f, uint64_t first, uint64_t last) {
         push(f, word);
 }
 
-static void the_reader_waits_one_visit_for_a_writer(void **state) {
+TEST(the_reader_waits_one_visit_for_a_writer) {
     struct fixture f;
-    (void)state;
     fixture_setup(&f, 8);
     push(&f, 1);
     struct writer slow = reserve(&f, 2);
@@ -62,9 +61,8 @@ static void the_reader_waits_one_visit_for_a_writer(void **state) {
     expect_accounts(&f, 3, 3, 0);
 }
 
-static void a_writer_passed_before_its_claim_pushes_again(void **state) {
+TEST(a_writer_passed_before_its_claim_pushes_again) {
     struct fixture f;
-    (void)state;
     fixture_setup(&f, 8);
     push(&f, 1);
     struct writer slow = reserve(&f, 2);
@@ -78,9 +76,8 @@ static void a_writer_passed_before_its_claim_pushes_again(void **state) {
     expect_accounts(&f, 3, 3, 0);
 }
 
-static void a_writer_passed_in_mid_write_pushes_again(void **state) {
+TEST(a_writer_passed_in_mid_write_pushes_again) {
     struct fixture f;
-    (void)state;
     fixture_setup(&f, 8);
     struct writer slow = reserve_and_claim(&f, 1);
     push(&f, 2);
@@ -95,9 +92,8 @@ static void a_writer_passed_in_mid_write_pushes_again(void **state) {
 
 /* The slot must not go to a second writer while the first is still inside; it serves again later.
  */
-static void a_lapped_writer_keeps_its_slot_and_loses_its_record(void **state) {
+TEST(a_lapped_writer_keeps_its_slot_and_loses_its_record) {
     struct fixture f;
-    (void)state;
     fixture_setup(&f, 4);
     struct writer slow = reserve_and_claim(&f, 1);
     push_words(&f, 2, 5); /* 5 comes round to the slot and takes the next one: 2 is overwritten */
@@ -109,9 +105,8 @@ static void a_lapped_writer_keeps_its_slot_and_loses_its_record(void **state) {
     expect_accounts(&f, 9, 7, 2);
 }
 
-static void a_writer_lapped_before_its_claim_loses_its_record(void **state) {
+TEST(a_writer_lapped_before_its_claim_loses_its_record) {
     struct fixture f;
-    (void)state;
     fixture_setup(&f, 4);
     struct writer slow = reserve(&f, 1);
     push_words(&f, 2, 5);
@@ -120,9 +115,8 @@ static void a_writer_lapped_before_its_claim_loses_its_record(void **state) {
     expect_accounts(&f, 5, 4, 1);
 }
 
-static void a_writer_revoked_twice_loses_its_record_once(void **state) {
+TEST(a_writer_revoked_twice_loses_its_record_once) {
     struct fixture f;
-    (void)state;
     fixture_setup(&f, 2);
     struct writer slow = reserve_and_claim(&f, 1);
     push_words(&f, 2, 7);
@@ -137,9 +131,8 @@ static void a_writer_revoked_twice_loses_its_record_once(void **state) {
     EXPECT_READ(&f, 8, 9);
 }
 
-static void passed_then_lapped(void **state) {
+TEST(passed_then_lapped) {
     struct fixture f;
-    (void)state;
     fixture_setup(&f, 2);
     struct writer slow = reserve_and_claim(&f, 1);
     EXPECT_NOTHING(&f);
@@ -152,10 +145,9 @@ static void passed_then_lapped(void **state) {
 }
 
 /* Nowhere to go: the record is lost, and counted, within one lap. */
-static void a_push_ends_when_every_slot_is_busy(void **state) {
+TEST(a_push_ends_when_every_slot_is_busy) {
     struct fixture f;
     struct writer slow[4];
-    (void)state;
     fixture_setup(&f, 4);
     for (uint64_t i = 0; i < 4; i++) {
         slow[i] = reserve_and_claim(&f, i);
@@ -173,10 +165,9 @@ static void a_push_ends_when_every_slot_is_busy(void **state) {
 
 /* A reader that finds several unfinished records in a row passes one a visit, and never one that it
  * sees for the first time. */
-static void every_unfinished_record_is_given_a_visit(void **state) {
+TEST(every_unfinished_record_is_given_a_visit) {
     struct fixture f;
     struct writer slow[3];
-    (void)state;
     fixture_setup(&f, 8);
     for (uint64_t i = 0; i < 3; i++)
         slow[i] = reserve(&f, i);
@@ -192,10 +183,9 @@ static void every_unfinished_record_is_given_a_visit(void **state) {
 }
 
 /* With a writer stopped for good, the ring goes on with one slot less, whatever comes. */
-static void a_dead_writer_costs_one_slot(void **state) {
+TEST(a_dead_writer_costs_one_slot) {
     struct fixture f;
     uint64_t seed = 4, word = 0, last = 0, consumed = 0;
-    (void)state;
     fixture_setup(&f, 4);
     (void)reserve_and_claim(&f, 0);
     for (int step = 0; step < 10000; step++) {
@@ -217,9 +207,8 @@ static void a_dead_writer_costs_one_slot(void **state) {
 }
 
 /* The slot holds a later record by the time the reader gets there. */
-static void a_record_overwritten_before_it_is_taken_is_lost(void **state) {
+TEST(a_record_overwritten_before_it_is_taken_is_lost) {
     struct fixture f;
-    (void)state;
     fixture_setup(&f, 2);
     push_words(&f, 1, 3);
     assert_int_equal(take(&f), NOTHING);
@@ -228,9 +217,8 @@ static void a_record_overwritten_before_it_is_taken_is_lost(void **state) {
 }
 
 /* Writers leave its slot alone and find another; what it copies is whole. */
-static void a_lapped_reader_keeps_its_slot_and_its_record(void **state) {
+TEST(a_lapped_reader_keeps_its_slot_and_its_record) {
     struct fixture f;
-    (void)state;
     fixture_setup(&f, 4);
     push_words(&f, 1, 4);
     assert_int_equal(take(&f), TAKEN);
@@ -244,9 +232,8 @@ static void a_lapped_reader_keeps_its_slot_and_its_record(void **state) {
     expect_accounts(&f, 9, 8, 1);
 }
 
-static void a_reader_revoked_twice_keeps_its_record(void **state) {
+TEST(a_reader_revoked_twice_keeps_its_record) {
     struct fixture f;
-    (void)state;
     fixture_setup(&f, 2);
     push_words(&f, 1, 2);
     assert_int_equal(take(&f), TAKEN);
@@ -263,9 +250,8 @@ static void a_reader_revoked_twice_keeps_its_record(void **state) {
 
 /* The reader gets to an index whose own writer has not claimed it and whose slot the writer of the
  * lap before is still in. */
-static void the_reader_gives_up_a_slot_of_the_lap_before(void **state) {
+TEST(the_reader_gives_up_a_slot_of_the_lap_before) {
     struct fixture f;
-    (void)state;
     fixture_setup(&f, 2);
     struct writer slow = reserve_and_claim(&f, 1);
     push(&f, 2);
@@ -278,9 +264,8 @@ static void the_reader_gives_up_a_slot_of_the_lap_before(void **state) {
     expect_accounts(&f, 3, 2, 1);
 }
 
-static void the_reader_gives_up_an_index_over_an_older_record(void **state) {
+TEST(the_reader_gives_up_an_index_over_an_older_record) {
     struct fixture f;
-    (void)state;
     fixture_setup(&f, 2);
     push_words(&f, 1, 2);
     struct writer late = reserve(&f, 3);
@@ -291,9 +276,8 @@ static void the_reader_gives_up_an_index_over_an_older_record(void **state) {
     expect_accounts(&f, 3, 2, 1);
 }
 
-static void a_push_ends_when_writer_and_reader_hold_every_slot(void **state) {
+TEST(a_push_ends_when_writer_and_reader_hold_every_slot) {
     struct fixture f;
-    (void)state;
     fixture_setup(&f, 2);
     push(&f, 1);
     EXPECT_READ(&f, 1);
@@ -413,32 +397,8 @@ static void steps_in_any_order(size_t capacity, uint64_t seed) {
     assert_int_equal(reader.consumed - before, capacity);
 }
 
-static void writers_and_the_reader_stop_anywhere(void **state) {
-    (void)state;
+TEST(writers_and_the_reader_stop_anywhere) {
     for (uint64_t seed = 0; seed < 20; seed++)
         for (size_t capacity = 2; capacity <= STEPS_CAPACITY_MAX; capacity *= 2)
             steps_in_any_order(capacity, seed);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_reader_waits_one_visit_for_a_writer),
-        cmocka_unit_test(a_writer_passed_before_its_claim_pushes_again),
-        cmocka_unit_test(a_writer_passed_in_mid_write_pushes_again),
-        cmocka_unit_test(a_lapped_writer_keeps_its_slot_and_loses_its_record),
-        cmocka_unit_test(a_writer_lapped_before_its_claim_loses_its_record),
-        cmocka_unit_test(a_writer_revoked_twice_loses_its_record_once),
-        cmocka_unit_test(passed_then_lapped),
-        cmocka_unit_test(a_push_ends_when_every_slot_is_busy),
-        cmocka_unit_test(every_unfinished_record_is_given_a_visit),
-        cmocka_unit_test(a_dead_writer_costs_one_slot),
-        cmocka_unit_test(a_record_overwritten_before_it_is_taken_is_lost),
-        cmocka_unit_test(a_lapped_reader_keeps_its_slot_and_its_record),
-        cmocka_unit_test(a_reader_revoked_twice_keeps_its_record),
-        cmocka_unit_test(the_reader_gives_up_a_slot_of_the_lap_before),
-        cmocka_unit_test(the_reader_gives_up_an_index_over_an_older_record),
-        cmocka_unit_test(a_push_ends_when_writer_and_reader_hold_every_slot),
-        cmocka_unit_test(writers_and_the_reader_stop_anywhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

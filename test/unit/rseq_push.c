@@ -4,8 +4,6 @@
  * this area: a handler of faults stands in for it and restarts the sequence. */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/rseq.h>
 #include <ucontext.h>
@@ -95,9 +93,8 @@ static void expect(unsigned cpu, const uint64_t *words, uint64_t count) {
     producer->reserve = ++producer->commit;
 }
 
-static void pushes_of_each_length_go_to_their_slot(void **state) {
+TEST_WITH(pushes_of_each_length_go_to_their_slot, begin, NULL) {
     uint64_t words[WORDS_MAX], seed = 1;
-    (void)state;
     for (unsigned i = 0; i < 1000; i++) {
         unsigned cpu = (unsigned)random_below(&seed, CPUS);
         uint64_t count = 2 + random_below(&seed, WORDS_MAX - 1);
@@ -109,18 +106,16 @@ static void pushes_of_each_length_go_to_their_slot(void **state) {
     }
 }
 
-static void no_rest_is_two_words(void **state) {
+TEST_WITH(no_rest_is_two_words, begin, NULL) {
     const uint64_t words[] = {7, 8};
-    (void)state;
     expect(0, words, 2);
     assert_int_equal(spex_rseq_push_n(&set, 7, 8, NULL, 0), 1);
     check_all();
 }
 
 /* A sequence that was restarted has left reserve ahead of commit. */
-static void a_push_after_a_restart_takes_the_same_index(void **state) {
+TEST_WITH(a_push_after_a_restart_takes_the_same_index, begin, NULL) {
     const uint64_t words[] = {1, 2, 3};
-    (void)state;
     for (unsigned i = 0; i < 6; i++) {
         memory.producers[2].reserve++;
         expect(2, words, 3);
@@ -129,19 +124,17 @@ static void a_push_after_a_restart_takes_the_same_index(void **state) {
     }
 }
 
-static void indices_have_64_bits(void **state) {
+TEST_WITH(indices_have_64_bits, begin, NULL) {
     const uint64_t words[] = {1, 2}, many = (UINT64_C(1) << 40) + 1;
-    (void)state;
     memory.producers[1].commit = expected.producers[1].commit = many;
     expect(1, words, 2);
     assert_int_equal(push(1, words, 2), many + 1);
     check_all();
 }
 
-static void without_registration_nothing_is_written(void **state) {
+TEST_WITH(without_registration_nothing_is_written, begin, NULL) {
     const uint64_t words[WORDS_MAX] = {1, 2, 3};
     const int32_t numbers[] = {-1, -2, CPUS, CPUS + 1, INT32_MAX, INT32_MIN};
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         for (uint64_t count = 2; count <= 4; count++) {
             assert_int_equal(push((unsigned)numbers[i], words, count), 0);
@@ -149,10 +142,9 @@ static void without_registration_nothing_is_written(void **state) {
         }
 }
 
-static void without_rings_the_area_is_left_alone(void **state) {
+TEST_WITH(without_rings_the_area_is_left_alone, begin, NULL) {
     const struct spex_rseq_set none = {.cpus = 0};
     const uint64_t rest[] = {3};
-    (void)state;
     area.rseq_cs = 1;
     assert_int_equal(spex_rseq_push2(&none, 1, 2), 0);
     assert_int_equal(spex_rseq_push3(&none, 1, 2, 3), 0);
@@ -169,8 +161,7 @@ extern const struct descriptor descriptors[] __asm__("__start___rseq_cs");
 extern const struct descriptor descriptors_end[] __asm__("__stop___rseq_cs");
 
 /* What the kernel asks of a descriptor before it follows one. */
-static void the_kernel_would_take_the_descriptors(void **state) {
-    (void)state;
+TEST(the_kernel_would_take_the_descriptors) {
     assert_true(descriptors_end - descriptors >= 3);
     for (const struct descriptor *d = descriptors; d < descriptors_end; d++) {
         uint32_t signature;
@@ -234,9 +225,8 @@ static uint64_t push_interrupted(unsigned writable_after, const uint64_t *words,
     return got;
 }
 
-static void a_restarted_push_happens_once(void **state) {
+TEST(a_restarted_push_happens_once) {
     const uint64_t words[] = {11, 12, 13, 14, 15};
-    (void)state;
     for (uint64_t count = 2; count <= COUNT_OF(words); count++) {
         begin(state);
         expected.producers[1].reserve = expected.producers[1].commit = 1;
@@ -246,9 +236,8 @@ static void a_restarted_push_happens_once(void **state) {
     }
 }
 
-static void a_push_that_is_always_restarted_gives_up(void **state) {
+TEST(a_push_that_is_always_restarted_gives_up) {
     const uint64_t words[] = {11, 12, 13, 14, 15};
-    (void)state;
     for (uint64_t count = 2; count <= COUNT_OF(words); count++) {
         begin(state);
         expected.producers[1].reserve = 1;
@@ -256,19 +245,4 @@ static void a_push_that_is_always_restarted_gives_up(void **state) {
         assert_int_equal(trap.restarts, SPEX_RSEQ_ATTEMPTS);
         check_all();
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(pushes_of_each_length_go_to_their_slot, begin),
-        cmocka_unit_test_setup(no_rest_is_two_words, begin),
-        cmocka_unit_test_setup(a_push_after_a_restart_takes_the_same_index, begin),
-        cmocka_unit_test_setup(indices_have_64_bits, begin),
-        cmocka_unit_test_setup(without_registration_nothing_is_written, begin),
-        cmocka_unit_test_setup(without_rings_the_area_is_left_alone, begin),
-        cmocka_unit_test(the_kernel_would_take_the_descriptors),
-        cmocka_unit_test(a_restarted_push_happens_once),
-        cmocka_unit_test(a_push_that_is_always_restarted_gives_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,11 +52,10 @@ static pid_t reader_start(uint32_t *steps) {
 }
 
 /* Stopped once, at every instruction, while the writer does anything up to more than a lap. */
-static void a_reader_stopped_anywhere_delivers_whole_records(void **state) {
+TEST(a_reader_stopped_anywhere_delivers_whole_records) {
     enum { RUNS = 1500, STEPS = 60000 };
     uint32_t steps;
     uint64_t seed = 11;
-    (void)state;
     need_steps();
     pid_t child = reader_start(&steps);
     uint64_t runs = 2 * STEPS / (steps + 1) < RUNS ? 2 * STEPS / (steps + 1) : RUNS;
@@ -76,11 +75,10 @@ static void a_reader_stopped_anywhere_delivers_whole_records(void **state) {
 }
 
 /* Stopped after every instruction, the writer doing a store now and then. */
-static void a_reader_beside_a_writer_delivers_whole_records(void **state) {
+TEST(a_reader_beside_a_writer_delivers_whole_records) {
     enum { RUNS = 500, STEPS = 60000 };
     uint32_t steps;
     uint64_t seed = 12;
-    (void)state;
     need_steps();
     pid_t child = reader_start(&steps);
     uint64_t runs = STEPS / (steps + 1) < RUNS ? STEPS / (steps + 1) + 1 : RUNS;
@@ -99,9 +97,5 @@ static void a_reader_beside_a_writer_delivers_whole_records(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_reader_stopped_anywhere_delivers_whole_records),
-        cmocka_unit_test(a_reader_beside_a_writer_delivers_whole_records),
-    };
-    return cmocka_run_group_tests(tests, stepping_begin, stepping_end);
+    return tests_run(stepping_begin, stepping_end);
 }

@@ -10,12 +10,10 @@
 #include <errno.h>
 #include <linux/rseq.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
-#include <unistd.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>
@@ -51,8 +49,7 @@ static void stopped_writer(uint32_t words, uint64_t before, uint64_t read) {
     }
 }
 
-static void the_record_under_a_stopped_writer_is_lost(void **state) {
-    (void)state;
+TEST(the_record_under_a_stopped_writer_is_lost) {
     for (uint32_t words = 2; words < WORDS_MAX; words++)
         for (uint64_t before = 0; before <= 3 * CAPACITY; before++)
             for (uint64_t read = 0; read <= CAPACITY; read++)
@@ -61,9 +58,8 @@ static void the_record_under_a_stopped_writer_is_lost(void **state) {
 
 /* Aborted on one CPU and done on another, a record is in one ring; what it has left behind costs
  * the first ring its oldest record, once. */
-static void a_push_given_up_costs_one_record(void **state) {
+TEST(a_push_given_up_costs_one_record) {
     struct writer writer = {.number = 1};
-    (void)state;
     ring_setup(3);
     writer_push(&writer, CAPACITY);
     for (int abort = 0; abort < 3; abort++) {
@@ -241,18 +237,15 @@ static bool abort_always(pid_t child, uint32_t index) {
     return true;
 }
 
-static void an_aborted_push_begins_again(void **state) {
-    (void)state;
+TEST(an_aborted_push_begins_again) {
     at_every_instruction(abort_once, 1);
 }
 
-static void a_signal_handlers_push_comes_first(void **state) {
-    (void)state;
+TEST(a_signal_handlers_push_comes_first) {
     at_every_instruction(abort_by_signal, 1);
 }
 
-static void a_push_aborted_every_time_ends(void **state) {
-    (void)state;
+TEST(a_push_aborted_every_time_ends) {
     at_every_instruction(abort_always, 9);
 }
 
@@ -303,8 +296,7 @@ static void run_a_probe(void) {
 
 /* A debugger that goes through a probe instruction by instruction gets to its end, and the record
  * is there. */
-static void a_probe_stepped_through_makes_its_record(void **state) {
-    (void)state;
+TEST(a_probe_stepped_through_makes_its_record) {
     need_steps();
     pid_t child = child_start(run_a_probe);
     assert_int_equal(stop_signal(child), SIGSTOP);
@@ -315,13 +307,5 @@ static void a_probe_stepped_through_makes_its_record(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_record_under_a_stopped_writer_is_lost),
-        cmocka_unit_test(a_push_given_up_costs_one_record),
-        cmocka_unit_test(an_aborted_push_begins_again),
-        cmocka_unit_test(a_signal_handlers_push_comes_first),
-        cmocka_unit_test(a_push_aborted_every_time_ends),
-        cmocka_unit_test(a_probe_stepped_through_makes_its_record),
-    };
-    return cmocka_run_group_tests(tests, stepping_begin, stepping_end);
+    return tests_run(stepping_begin, stepping_end);
 }

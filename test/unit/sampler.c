@@ -5,10 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <spex/atomic.h>
 #include <spex/probe.h>
@@ -46,8 +43,7 @@ static uint64_t work_in_threads(uint64_t each) {
     return all;
 }
 
-static void counts_are_exact(void **state) {
-    (void)state;
+TEST_WITH(counts_are_exact, start, stop) {
     double executed = 0;
     for (size_t s = 0; s < COUNT_OF(selections); s++) {
         set(selections[s]);
@@ -62,10 +58,9 @@ static void counts_are_exact(void **state) {
     assert_true(counted(COUNTED_ID) == executed);
 }
 
-static void counts_are_exact_while_selections_change(void **state) {
+TEST_WITH(counts_are_exact_while_selections_change, start, stop) {
     uint64_t random = 3;
     double executed = 0;
-    (void)state;
     set("7");
     for (unsigned change = 0; change < 3000; change++) {
         size_t choice = random_below(&random, COUNT_OF(selections) + 3);
@@ -81,9 +76,8 @@ static void counts_are_exact_while_selections_change(void **state) {
 }
 
 /* Also when generations have come round since the thread last looked. */
-static void counts_are_exact_after_any_number_of_changes(void **state) {
+TEST_WITH(counts_are_exact_after_any_number_of_changes, start, stop) {
     double executed = 0;
-    (void)state;
     for (unsigned changes = 0; changes < 300; changes++) {
         set(changes % 2 ? "7@~1000000" : "7@1000000");
         work(3);
@@ -117,9 +111,8 @@ static void assert_word_is_of_now(void) {
 
 /* In whichever generations the site is before and after: an armed count of the former one is taken
  * for none of the present one. */
-static void an_armed_count_of_another_generation_ends(void **state) {
+TEST_WITH(an_armed_count_of_another_generation_ends, start, stop) {
     double executed = 0;
-    (void)state;
     for (size_t pair = 0; pair < COUNT_OF(selections) * COUNT_OF(selections); pair++)
         for (unsigned changes = 0; changes < 3; changes++) {
             set(selections[pair % COUNT_OF(selections)]);
@@ -137,10 +130,9 @@ static void an_armed_count_of_another_generation_ends(void **state) {
 }
 
 /* Each way in which the controller asks what executions cost, after each selection. */
-static void executions_without_records_are_counted(void **state) {
+TEST_WITH(executions_without_records_are_counted, start, stop) {
     static const uint32_t ways[] = {SPEX_SITE_CALLED, SPEX_SITE_COUNTED};
     double executed = 0;
-    (void)state;
     for (size_t s = 0; s < 2 * COUNT_OF(selections); s++) {
         set(selections[s / 2]);
         work(5);
@@ -168,9 +160,8 @@ static void executions_without_records_are_counted(void **state) {
 }
 
 /* A site that records each execution, of which nothing is decided yet, records some in a row. */
-static void records_begin_in_bursts(void **state) {
+TEST_WITH(records_begin_in_bursts, start, stop) {
     enum { EXECUTIONS = 1000000, SECONDS_MOST = 60 };
-    (void)state;
     set("7");
     double executed = counted(COUNTED_ID);
     spex_sites_begin_in_bursts(true);
@@ -208,10 +199,9 @@ static void *change_run(void *unused) {
 }
 
 /* At any moment of an execution. */
-static void counts_are_exact_while_another_thread_changes_them(void **state) {
+TEST_WITH(counts_are_exact_while_another_thread_changes_them, start, stop) {
     pthread_t changer;
     double executed = 0;
-    (void)state;
     changes_end = false;
     set("7");
     pthread_create(&changer, NULL, change_run, NULL);
@@ -223,9 +213,8 @@ static void counts_are_exact_while_another_thread_changes_them(void **state) {
     assert_true(counted(COUNTED_ID) == executed);
 }
 
-static void counts_are_exact_where_records_are_lost(void **state) {
+TEST_WITH(counts_are_exact_where_records_are_lost, start, stop) {
     double executed = 0;
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(selections); s++) {
         set(selections[s]);
         spex_metrics_lock(); /* collectors wait for it */
@@ -251,9 +240,8 @@ static int child_counts(void) {
     return right ? 0 : 3;
 }
 
-static void a_forked_child_counts_from_nothing(void **state) {
+TEST_WITH(a_forked_child_counts_from_nothing, start, stop) {
     int status;
-    (void)state;
     SKIP_WITHOUT_CHILDREN();
     set("7@100x64");
     work(123);
@@ -301,8 +289,7 @@ static uint64_t work_interrupted(uint64_t times) {
 }
 
 /* Every execution makes a record, and adds to the total by one instruction. */
-static void handlers_are_counted_exactly(void **state) {
-    (void)state;
+TEST_WITH(handlers_are_counted_exactly, start, stop) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
     signal(SIGUSR1, handle);
     set("7");
@@ -317,13 +304,12 @@ static void handlers_are_counted_exactly(void **state) {
 
 /* A handler that comes in the middle of the counting can be forgotten, and what it has ended may be
  * counted again: a period at most. */
-static void handlers_change_counts_by_a_period_at_most(void **state) {
+TEST_WITH(handlers_change_counts_by_a_period_at_most, start, stop) {
     static const struct {
         const char *selection;
         double period;
     } all[] = {{"7@2", 2}, {"7@100", 100}};
     double before = 0;
-    (void)state;
     signal(SIGUSR1, handle);
     for (size_t s = 0; s < COUNT_OF(all); s++) {
         set(all[s].selection);
@@ -339,9 +325,8 @@ static void handlers_change_counts_by_a_period_at_most(void **state) {
 /* As a handler leaves them that has begun another generation in the middle of the counting: the
  * word is stored after it, and the gap is its own. Nothing is taken away from the count, which would
  * be four billions for 32 bits. */
-static void a_gap_that_is_not_the_words_takes_nothing_away(void **state) {
+TEST_WITH(a_gap_that_is_not_the_words_takes_nothing_away, start, stop) {
     static const char *const others[] = {"7@~9", "7@100"};
-    (void)state;
     set(others[0]);
     work(1);
     uint32_t site = counted_site()->index;
@@ -361,10 +346,9 @@ static void a_gap_that_is_not_the_words_takes_nothing_away(void **state) {
 
 /* A reader is interrupted while the gap becomes longer, so that the word has not come to where the
  * gap that it has read begins. */
-static void a_gap_that_has_been_longer_counts_nothing(void **state) {
+TEST(a_gap_that_has_been_longer_counts_nothing) {
     static struct spex_countdown countdowns[SPEX_SITE_BLOCK];
     struct spex_thread *thread = calloc(1, sizeof(*thread));
-    (void)state;
     assert_non_null(thread);
     thread->countdowns[0] = countdowns;
     thread->executed[COUNTED_ID] =
@@ -377,22 +361,5 @@ static void a_gap_that_has_been_longer_counts_nothing(void **state) {
 }
 
 int main(void) {
-#define COUNTING(test) cmocka_unit_test_setup_teardown(test, start, stop)
-#define SEEING(test)   cmocka_unit_test_setup_teardown(test, start_seeing, stop)
-    const struct CMUnitTest tests[] = {
-        COUNTING(counts_are_exact),
-        COUNTING(counts_are_exact_while_selections_change),
-        COUNTING(counts_are_exact_after_any_number_of_changes),
-        COUNTING(an_armed_count_of_another_generation_ends),
-        COUNTING(executions_without_records_are_counted),
-        COUNTING(records_begin_in_bursts),
-        COUNTING(counts_are_exact_while_another_thread_changes_them),
-        COUNTING(counts_are_exact_where_records_are_lost),
-        COUNTING(handlers_are_counted_exactly),
-        COUNTING(handlers_change_counts_by_a_period_at_most),
-        COUNTING(a_gap_that_is_not_the_words_takes_nothing_away),
-        COUNTING(a_forked_child_counts_from_nothing),
-        cmocka_unit_test(a_gap_that_has_been_longer_counts_nothing),
-    };
-    return cmocka_run_group_tests(tests, seed, NULL);
+    return tests_run(seed, NULL);
 }

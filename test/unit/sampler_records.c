@@ -3,9 +3,7 @@
  * between them. */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "../capture.h"
 #include "counted.h"
@@ -67,9 +65,8 @@ static void expect_gaps(uint64_t ahead, size_t from, size_t to) {
 
 /* With a shorter period the next record has its turn at once, and its weight makes it begin the
  * next period early. */
-static void periodic_weights_are_the_gaps(void **state) {
+TEST_WITH(periodic_weights_are_the_gaps, start_seeing, stop) {
     uint64_t next = 0;
-    (void)state;
     set("8@100");
     number_all(&next, 10050, 10000);
     const size_t hundreds = seen.count;
@@ -86,9 +83,8 @@ static void periodic_weights_are_the_gaps(void **state) {
 }
 
 /* Probes that execute in turn would else be recorded together each time. */
-static void sites_with_one_period_are_recorded_apart(void **state) {
+TEST_WITH(sites_with_one_period_are_recorded_apart, start_seeing, stop) {
     const char *settings[] = {"8@3,9@3", "8@1000,9@1000", "8@20,9@20", "8@100,9@100"};
-    (void)state;
     for (unsigned s = 0; s < sizeof(settings) / sizeof(*settings); s++) {
         seen.count = 0;
         set(settings[s]);
@@ -106,9 +102,8 @@ static void sites_with_one_period_are_recorded_apart(void **state) {
     }
 }
 
-static void drawn_weights_are_the_period(void **state) {
+TEST_WITH(drawn_weights_are_the_period, start_seeing, stop) {
     uint64_t next = 0;
-    (void)state;
     set("8@~100");
     number_all(&next, 100000, 10000);
     assert_in_range(seen.count, 800, 1200);
@@ -148,9 +143,8 @@ static struct bursts expect_bursts(uint64_t length) {
     return bursts;
 }
 
-static void what_executes_often_is_recorded_in_bursts_far_apart(void **state) {
+TEST_WITH(what_executes_often_is_recorded_in_bursts_far_apart, start_seeing, stop) {
     uint64_t next = 0;
-    (void)state;
     set("8@100x64");
     number_all(&next, 1000000, 12800);
     struct bursts bursts = expect_bursts(64);
@@ -160,9 +154,8 @@ static void what_executes_often_is_recorded_in_bursts_far_apart(void **state) {
     assert_in_range(bursts.most, 50, 150);
 }
 
-static void short_bursts_are_as_long_as_said(void **state) {
+TEST_WITH(short_bursts_are_as_long_as_said, start_seeing, stop) {
     uint64_t next = 0;
-    (void)state;
     set("8@10x2");
     number_all(&next, 2000, 500);
     expect_bursts(2);
@@ -170,8 +163,7 @@ static void short_bursts_are_as_long_as_said(void **state) {
 }
 
 /* Longer than 0.1 s from burst to burst. */
-static void what_executes_seldom_is_recorded_in_full(void **state) {
-    (void)state;
+TEST_WITH(what_executes_seldom_is_recorded_in_full, start_seeing, stop) {
     set("8@1000x8");
     for (uint64_t i = 0; i < 40; i++) {
         number(i);
@@ -183,7 +175,7 @@ static void what_executes_seldom_is_recorded_in_full(void **state) {
     assert_int_equal(expect_bursts(8).most, 1);
 }
 
-static void a_shorter_period_holds_at_once(void **state) {
+TEST_WITH(a_shorter_period_holds_at_once, start_seeing, stop) {
     static const struct {
         const char *long_one, *short_one;
     } all[] = {{"8@1000000", "8@10"},
@@ -191,7 +183,6 @@ static void a_shorter_period_holds_at_once(void **state) {
                {"8@1000000", "8@~10"},
                {"8@~1000000", "8@~10"},
                {"8@131000x64", "8@10"}};
-    (void)state;
     for (size_t a = 0; a < COUNT_OF(all); a++) {
         uint64_t next = 0;
         set("off");
@@ -245,8 +236,7 @@ static size_t records_of(void (*inside)(void)) {
     return seen.count - before;
 }
 
-static void executions_under_way_are_recorded_over_changes(void **state) {
-    (void)state;
+TEST_WITH(executions_under_way_are_recorded_over_changes, start_seeing, stop) {
     assert_int_equal(records_of(change_once), 1);
     assert_int_equal(records_of(change_a_hundred_times), 1);
     assert_int_equal(records_of(change_a_thousand_times), 1);
@@ -255,8 +245,7 @@ static void executions_under_way_are_recorded_over_changes(void **state) {
         assert_int_equal(seen.records[r].weight, 1);
 }
 
-static void executions_under_way_are_not_recorded_over_a_switching_off(void **state) {
-    (void)state;
+TEST_WITH(executions_under_way_are_not_recorded_over_a_switching_off, start_seeing, stop) {
     assert_int_equal(records_of(switch_off_and_on), 0);
     assert_int_equal(records_of(change_and_switch_off_and_on), 0);
 }
@@ -269,8 +258,7 @@ static const struct law {
     uint64_t executions;
 } laws[] = {{"8@~2", 2, 400000}, {"8@~100", 100, 20000000}, {"8@~10000", 10000, 100000000}};
 
-static void gaps_at_a_site_are_geometric(void **state) {
-    (void)state;
+TEST_WITH(gaps_at_a_site_are_geometric, start_seeing, stop) {
     for (size_t l = 0; l < COUNT_OF(laws); l++) {
         uint64_t next = 0, last = 0;
         seen.count = 0;
@@ -309,8 +297,7 @@ static void take_gaps(uint16_t id, uint32_t thread, uint32_t *to) {
 
 enum { EXECUTIONS = GAPS * GAPS_PERIOD + GAPS * 4, TOGETHER = 100 * GAPS_PERIOD };
 
-static void sites_are_sampled_independently(void **state) {
-    (void)state;
+TEST_WITH(sites_are_sampled_independently, start_seeing, stop) {
     set("8@~100,9@~100");
     for (uint64_t i = 0; i < EXECUTIONS; i++) {
         number(i);
@@ -342,9 +329,8 @@ static void *numberer_run(void *argument) {
     return NULL;
 }
 
-static void threads_are_sampled_independently(void **state) {
+TEST_WITH(threads_are_sampled_independently, start_seeing, stop) {
     struct numberer numberers[2];
-    (void)state;
     set("8@~100");
     for (unsigned n = 0; n < 2; n++)
         pthread_create(&numberers[n].thread, NULL, numberer_run, &numberers[n]);
@@ -358,9 +344,8 @@ static void threads_are_sampled_independently(void **state) {
 }
 
 /* The thread has opened a counter at 1000, which took 100 ticks. */
-static void times_are_marked_that_an_opening_has_lengthened(void **state) {
+TEST(times_are_marked_that_an_opening_has_lengthened) {
     static const struct spex_thread thread = {.opened_at = 1000, .opening_ticks = 100};
-    (void)state;
     assert_int_equal(spex_opening(&thread, 1000, 1010), 0);
     assert_int_equal(spex_opening(&thread, 900, 1010), SPEX_MARK_OPENING);
     assert_int_equal(spex_opening(&thread, 900, 900 + 99 * SPEX_OPENING_PART), SPEX_MARK_OPENING);
@@ -368,22 +353,5 @@ static void times_are_marked_that_an_opening_has_lengthened(void **state) {
 }
 
 int main(void) {
-#define COUNTING(test) cmocka_unit_test_setup_teardown(test, start, stop)
-#define SEEING(test)   cmocka_unit_test_setup_teardown(test, start_seeing, stop)
-    const struct CMUnitTest tests[] = {
-        SEEING(gaps_at_a_site_are_geometric),
-        SEEING(sites_are_sampled_independently),
-        SEEING(threads_are_sampled_independently),
-        SEEING(drawn_weights_are_the_period),
-        SEEING(periodic_weights_are_the_gaps),
-        SEEING(sites_with_one_period_are_recorded_apart),
-        SEEING(what_executes_often_is_recorded_in_bursts_far_apart),
-        SEEING(short_bursts_are_as_long_as_said),
-        SEEING(what_executes_seldom_is_recorded_in_full),
-        SEEING(a_shorter_period_holds_at_once),
-        SEEING(executions_under_way_are_recorded_over_changes),
-        SEEING(executions_under_way_are_not_recorded_over_a_switching_off),
-        cmocka_unit_test(times_are_marked_that_an_opening_has_lengthened),
-    };
-    return cmocka_run_group_tests(tests, seed, NULL);
+    return tests_run(seed, NULL);
 }

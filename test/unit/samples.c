@@ -6,12 +6,8 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <spex/kernel.h>
 #include <spex/spex.h>
@@ -171,12 +167,11 @@ static bool site_of(const void *by, uint16_t kernel, struct spex_kernel_site *si
     return true;
 }
 
-static void what_is_predicted_sets_the_interval(void **state) {
+TEST(what_is_predicted_sets_the_interval) {
     const struct spex_kernels_known known = {.node = node_of, .site = site_of};
     const uint64_t parameters[] = {7, 1000};
     struct spex_sampling_plan *plan;
     struct spex_error why;
-    (void)state;
     assert_int_equal(spex_sampling_plan_create(models_path, 10, 1e9, &plan, &why), 0);
     for (uint32_t context = 2; context < 7; context++) {
         assert_null(plan->nodes[context]);
@@ -206,10 +201,9 @@ static void what_is_predicted_sets_the_interval(void **state) {
 }
 
 /* Numbers are from 1 on. */
-static void plans_are_told_apart(void **state) {
+TEST(plans_are_told_apart) {
     static const double rates[] = {1e9, 3.1e9, 1.024e9, 1e6, 24e6};
     uint32_t before = 0;
-    (void)state;
     for (size_t r = 0; r < COUNT_OF(rates); r++) {
         struct spex_sampling_plan *plan;
         struct spex_error why;
@@ -223,9 +217,8 @@ static void plans_are_told_apart(void **state) {
     }
 }
 
-static void samples_are_numbers(void **state) {
+TEST(samples_are_numbers) {
     double samples;
-    (void)state;
     assert_true(spex_samples_parse("0.01", &samples) && samples == 0.01);
     assert_true(spex_samples_parse("1000000", &samples) && samples == 1e6);
     assert_false(spex_samples_parse("0.009", &samples) || spex_samples_parse("1000001", &samples) ||
@@ -233,16 +226,14 @@ static void samples_are_numbers(void **state) {
                  spex_samples_parse("5x", &samples) || spex_samples_parse("nan", &samples));
 }
 
-static void files_that_hold_no_models_are_refused(void **state) {
-    (void)state;
+TEST(files_that_hold_no_models_are_refused) {
     assert_int_equal(begin_with("/nowhere", NULL), -ENOENT);
     assert_int_equal(begin_with("/dev/null", NULL), -EINVAL);
     assert_int_equal(begin_with(models_path, NULL), 0);
     spex_stop();
 }
 
-static void what_takes_long_is_looked_at(void **state) {
-    (void)state;
+TEST(what_takes_long_is_looked_at) {
     assert_int_equal(begin_with(models_path, NULL), 0);
     until_known();
     outer(100, look_twice, NULL); /* foretold to take 1 ms, of which four looks are to be had */
@@ -259,9 +250,8 @@ COMPILED_ONCE static void alone(void (*work)(void *), void *user) {
     KERNEL_PROBE_END(ALONE);
 }
 
-static void one_that_is_polled_alone_is_looked_at(void **state) {
+TEST(one_that_is_polled_alone_is_looked_at) {
     struct timespec begin;
-    (void)state;
     assert_int_equal(begin_with(models_path, NULL), 0);
     assert_int_equal(spex_set("samples.alone:kernel@poll"), 1);
     clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -273,9 +263,8 @@ static void one_that_is_polled_alone_is_looked_at(void **state) {
 }
 
 /* Each of them, as many as there were in the frame before. */
-static void what_is_rare_is_recorded(void **state) {
+TEST(what_is_rare_is_recorded) {
     enum { RARE = 3 };
-    (void)state;
     assert_int_equal(begin_with(models_path, NULL), 0);
     until_known();
     outer_with(RARE);
@@ -285,9 +274,8 @@ static void what_is_rare_is_recorded(void **state) {
 }
 
 /* The last frame that counts is one of the same collection. */
-static void frames_of_former_starts_foretell_nothing(void **state) {
+TEST(frames_of_former_starts_foretell_nothing) {
     enum { RARE = 3, MANY = 1000 };
-    (void)state;
     assert_int_equal(begin_with(models_path, NULL), 0);
     until_known();
     outer_with(MANY);
@@ -300,9 +288,8 @@ static void frames_of_former_starts_foretell_nothing(void **state) {
 }
 
 /* Of 6 executions a frame 4 on average: of 1800 so many, with a standard deviation of 20. */
-static void of_what_is_less_rare_chance_takes_enough(void **state) {
+TEST(of_what_is_less_rare_chance_takes_enough) {
     enum { FRAMES = 300, EACH = 6, WANTED = FRAMES * (int)SAMPLES };
-    (void)state;
     assert_int_equal(begin_with(models_path, NULL), 0);
     until_known();
     for (int f = 0; f < FRAMES; f++)
@@ -311,8 +298,7 @@ static void of_what_is_less_rare_chance_takes_enough(void **state) {
     assert_in_range(seen.records[INNER], WANTED - 120, WANTED + 120);
 }
 
-static void without_a_model_there_are_so_many_a_second(void **state) {
-    (void)state;
+TEST(without_a_model_there_are_so_many_a_second) {
     assert_int_equal(begin_with(models_path, NULL), 0);
     struct timespec begin;
     clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -332,8 +318,7 @@ COMPILED_ONCE static void is_left(uint64_t n) {
     KERNEL_PROBE_END(OUTER);
 }
 
-static void what_is_left_without_its_end_is_not_looked_at(void **state) {
-    (void)state;
+TEST(what_is_left_without_its_end_is_not_looked_at) {
     assert_int_equal(begin_with(models_path, NULL), 0);
     until_known();
     is_left(100000);
@@ -348,9 +333,8 @@ static void recurse(void *user) {
         outer(100000, recurse, user);
 }
 
-static void recursion_is_one_frame(void **state) {
+TEST(recursion_is_one_frame) {
     uint32_t left = 2 * SPEX_SAMPLES_FRAMES;
-    (void)state;
     assert_int_equal(begin_with(models_path, NULL), 0);
     until_known();
     outer(100000, recurse, &left);
@@ -374,10 +358,9 @@ static void *has_no_frame(void *depth_seen) {
 }
 
 /* The next thread has its state. */
-static void a_thread_that_ends_within_leaves_nothing(void **state) {
+TEST(a_thread_that_ends_within_leaves_nothing) {
     pthread_t thread;
     uint32_t within = 0;
-    (void)state;
     assert_int_equal(begin_with(models_path, NULL), 0);
     until_known();
     assert_int_equal(pthread_create(&thread, NULL, ends_within, NULL), 0);
@@ -403,9 +386,8 @@ static int in_the_child(void) {
     return seen.look_thread == (uint32_t)gettid() ? 0 : 2;
 }
 
-static void forks_are_survived(void **state) {
+TEST(forks_are_survived) {
     pid_t child = -1;
-    (void)state;
     SKIP_WITHOUT_CHILDREN();
     assert_int_equal(begin_with(models_path, NULL), 0);
     until_known();
@@ -432,9 +414,8 @@ static uint32_t sites_on(void) {
 }
 
 /* A kernel that does nothing else but cost. */
-static void what_costs_more_than_the_budget_is_held_off(void **state) {
+TEST(what_costs_more_than_the_budget_is_held_off) {
     struct timespec begin;
-    (void)state;
     assert_int_equal(begin_with(models_path, "0.5%"), 0);
     uint32_t all = sites_on();
     clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -463,22 +444,5 @@ static int remove_models(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_predicted_sets_the_interval),
-        cmocka_unit_test(plans_are_told_apart),
-        cmocka_unit_test(samples_are_numbers),
-        cmocka_unit_test(files_that_hold_no_models_are_refused),
-        cmocka_unit_test(what_takes_long_is_looked_at),
-        cmocka_unit_test(one_that_is_polled_alone_is_looked_at),
-        cmocka_unit_test(what_is_rare_is_recorded),
-        cmocka_unit_test(frames_of_former_starts_foretell_nothing),
-        cmocka_unit_test(of_what_is_less_rare_chance_takes_enough),
-        cmocka_unit_test(without_a_model_there_are_so_many_a_second),
-        cmocka_unit_test(what_is_left_without_its_end_is_not_looked_at),
-        cmocka_unit_test(recursion_is_one_frame),
-        cmocka_unit_test(a_thread_that_ends_within_leaves_nothing),
-        cmocka_unit_test(forks_are_survived),
-        cmocka_unit_test(what_costs_more_than_the_budget_is_held_off),
-    };
-    return cmocka_run_group_tests(tests, write_models, remove_models);
+    return tests_run(write_models, remove_models);
 }

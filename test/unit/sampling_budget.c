@@ -4,8 +4,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "base/clock.h"
@@ -167,8 +165,7 @@ static void expect_stretch(double stretch) {
 
 /* ---- when there is a pass ---- */
 
-static void passes_ten_times_a_second(void **state) {
-    (void)state;
+TEST(passes_ten_times_a_second) {
     begin(SHARE, false);
     uint64_t before = spex_sampling_budget_spent_ns();
     run(99, 50);
@@ -183,8 +180,7 @@ static void passes_ten_times_a_second(void **state) {
 }
 
 /* A pass of 1 ms may be there every 200 ms. */
-static void long_passes_are_rarer(void **state) {
-    (void)state;
+TEST(long_passes_are_rarer) {
     begin(SHARE, false);
     world.pass_ns = 1000000;
     run(100, 0);
@@ -199,8 +195,7 @@ static void long_passes_are_rarer(void **state) {
 }
 
 /* The thread's time and every execution, also without a limit and across 2^32 executions. */
-static void all_that_is_spent_counts(void **state) {
-    (void)state;
+TEST(all_that_is_spent_counts) {
     for (int limited = 0; limited < 2; limited++) {
         begin(limited ? SHARE : 0, false);
         world.samples[0]->nodes[contexts[0]].executions = UINT32_MAX - 10;
@@ -223,7 +218,7 @@ static void all_that_is_spent_counts(void **state) {
 /* ---- intervals ---- */
 
 /* 2 % of 100 ms is 2 ms. */
-static void intervals_follow_the_cost_of_samples(void **state) {
+TEST(intervals_follow_the_cost_of_samples) {
     static const struct {
         uint64_t sampler_us;
         uint64_t records;
@@ -238,7 +233,6 @@ static void intervals_follow_the_cost_of_samples(void **state) {
         {0, 0, 0.5},       /* half as long at most */
     };
     double stretch = 1;
-    (void)state;
     begin(SHARE, false);
     for (size_t s = 0; s < COUNT_OF(steps); s++) {
         run(100, steps[s].sampler_us);
@@ -250,8 +244,7 @@ static void intervals_follow_the_cost_of_samples(void **state) {
     assert_int_equal(world.throttles, 0);
 }
 
-static void records_of_unknown_cost_cost_nothing(void **state) {
-    (void)state;
+TEST(records_of_unknown_cost_cost_nothing) {
     begin(SHARE, false);
     world.cost_unknown = true;
     run(100, 4000);
@@ -260,8 +253,7 @@ static void records_of_unknown_cost_cost_nothing(void **state) {
     expect_stretch(2);
 }
 
-static void intervals_have_bounds(void **state) {
-    (void)state;
+TEST(intervals_have_bounds) {
     begin(SHARE, false);
     run(100, 0);
     pass();
@@ -283,8 +275,7 @@ static void intervals_have_bounds(void **state) {
     expect_stretch(8);
 }
 
-static void without_a_limit_intervals_stay(void **state) {
-    (void)state;
+TEST(without_a_limit_intervals_stay) {
     begin(0, false);
     run(100, 50000);
     execute(0, 100000000);
@@ -294,8 +285,7 @@ static void without_a_limit_intervals_stay(void **state) {
 }
 
 /* Of no time there is no share, which says nothing of the intervals. */
-static void while_the_program_does_nothing_intervals_stay(void **state) {
-    (void)state;
+TEST(while_the_program_does_nothing_intervals_stay) {
     begin(SHARE, false);
     run(100, 6000);
     pass();
@@ -308,8 +298,7 @@ static void while_the_program_does_nothing_intervals_stay(void **state) {
 
 /* Rounds without a sample, and executions, are paid first: 1 of 2 ms is left, and 0.5 ms of the
  * thread's 1.5 ms are for samples. */
-static void what_is_not_for_samples_is_paid_first(void **state) {
-    (void)state;
+TEST(what_is_not_for_samples_is_paid_first) {
     begin(SHARE, false);
     run(100, 600);
     world.budget.rounds = 300;
@@ -323,8 +312,7 @@ static void what_is_not_for_samples_is_paid_first(void **state) {
 
 /* Collectors count where no controller counts them: 1 of 2 ms is left. In any case their time is
  * not the program's. */
-static void collectors_count_for_one_budget(void **state) {
-    (void)state;
+TEST(collectors_count_for_one_budget) {
     for (int alone = 0; alone < 2; alone++) {
         begin(SHARE, alone);
         run(100, 3000);
@@ -336,8 +324,7 @@ static void collectors_count_for_one_budget(void **state) {
 }
 
 /* A tenth of 2 ms, however much the rest costs. */
-static void samples_keep_a_tenth(void **state) {
-    (void)state;
+TEST(samples_keep_a_tenth) {
     begin(SHARE, true);
     world.collectors_ns += 50000000;
     world.process_ns += 50000000;
@@ -356,7 +343,7 @@ static void expect_held(bool first, bool second, bool third) {
 
 /* Executions may cost 1.8 of 2 ms; beyond that, the most frequent are held off until the others
  * cost less than 1.2 ms. */
-static void the_most_frequent_kernels_are_held_off(void **state) {
+TEST(the_most_frequent_kernels_are_held_off) {
     static const struct {
         uint32_t executions[KERNELS];
         bool held[KERNELS];
@@ -367,7 +354,6 @@ static void the_most_frequent_kernels_are_held_off(void **state) {
         {{11000, 11000, 0}, {true, false, false}},   /* one of them is enough */
         {{100000, 11000, 900}, {true, false, false}}, {{30000, 30000, 30000}, {true, true, true}},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         begin(SHARE, false);
         run(100, 0);
@@ -379,8 +365,7 @@ static void the_most_frequent_kernels_are_held_off(void **state) {
 }
 
 /* The controller switches those that are not polled by hand. */
-static void the_controllers_kernels_are_left_alone(void **state) {
-    (void)state;
+TEST(the_controllers_kernels_are_left_alone) {
     begin(SHARE, false);
     world.by_hand[1] = false;
     run(100, 0);
@@ -391,8 +376,7 @@ static void the_controllers_kernels_are_left_alone(void **state) {
 }
 
 /* Its executions cost what the others have less, but there is nothing to hold off. */
-static void a_kernel_without_a_site_is_not_held_off(void **state) {
-    (void)state;
+TEST(a_kernel_without_a_site_is_not_held_off) {
     begin(SHARE, false);
     run(100, 0);
     execute(0, 5000);
@@ -403,9 +387,8 @@ static void a_kernel_without_a_site_is_not_held_off(void **state) {
 }
 
 /* For a second, then for two, up to 64. */
-static void they_come_back(void **state) {
+TEST(they_come_back) {
     static const unsigned seconds[] = {1, 2, 4, 8, 16, 32, 64, 64};
-    (void)state;
     begin(SHARE, false);
     for (size_t i = 0; i < COUNT_OF(seconds); i++) {
         run(100, 0);
@@ -423,8 +406,7 @@ static void they_come_back(void **state) {
 }
 
 /* By what they have executed since the last pass alone. */
-static void what_was_frequent_before_does_not_count(void **state) {
-    (void)state;
+TEST(what_was_frequent_before_does_not_count) {
     begin(SHARE, false);
     run(100, 0);
     execute(0, 5000);
@@ -441,8 +423,7 @@ static void what_was_frequent_before_does_not_count(void **state) {
 }
 
 /* Also those whose user has put them under the controller, and all of them at the end. */
-static void they_come_back_before_their_time(void **state) {
-    (void)state;
+TEST(they_come_back_before_their_time) {
     begin(SHARE, false);
     run(100, 0);
     for (uint32_t k = 0; k < KERNELS; k++)
@@ -457,27 +438,4 @@ static void they_come_back_before_their_time(void **state) {
     spex_sampling_budget_end(&world.budget);
     expect_held(false, false, false);
     assert_int_equal(world.throttles, 6);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(passes_ten_times_a_second),
-        cmocka_unit_test(long_passes_are_rarer),
-        cmocka_unit_test(all_that_is_spent_counts),
-        cmocka_unit_test(intervals_follow_the_cost_of_samples),
-        cmocka_unit_test(records_of_unknown_cost_cost_nothing),
-        cmocka_unit_test(intervals_have_bounds),
-        cmocka_unit_test(without_a_limit_intervals_stay),
-        cmocka_unit_test(while_the_program_does_nothing_intervals_stay),
-        cmocka_unit_test(what_is_not_for_samples_is_paid_first),
-        cmocka_unit_test(collectors_count_for_one_budget),
-        cmocka_unit_test(samples_keep_a_tenth),
-        cmocka_unit_test(the_most_frequent_kernels_are_held_off),
-        cmocka_unit_test(the_controllers_kernels_are_left_alone),
-        cmocka_unit_test(a_kernel_without_a_site_is_not_held_off),
-        cmocka_unit_test(what_was_frequent_before_does_not_count),
-        cmocka_unit_test(they_come_back),
-        cmocka_unit_test(they_come_back_before_their_time),
-    };
-    return cmocka_run_group_tests_name("sampling_budget", tests, NULL, NULL);
 }

@@ -3,8 +3,6 @@
  * of it. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "kernels/sampling_plan.h"
@@ -80,10 +78,9 @@ static double seconds_of(const struct spex_sampling_plan *plan, uint32_t context
 }
 
 /* Each is asked for once, and answered once. */
-static void contexts_are_looked_up_when_they_are_asked_for(void **state) {
+TEST(contexts_are_looked_up_when_they_are_asked_for) {
     static const uint32_t asked[] = {MAIN, SORT, SCAN, MISSING, CONSTANT, LATER, NOBODY};
     struct spex_sampling_plan *plan = plan_make();
-    (void)state;
     spex_sampling_plan_answer(plan, &process);
     for (size_t a = 0; a < COUNT_OF(asked); a++) {
         assert_null(plan->nodes[asked[a]]);
@@ -113,9 +110,8 @@ static void contexts_are_looked_up_when_they_are_asked_for(void **state) {
 }
 
 /* A prediction that is not above 0 is the least that was measured. */
-static void no_prediction_is_below_nothing(void **state) {
+TEST(no_prediction_is_below_nothing) {
     struct spex_sampling_plan *plan = plan_make();
-    (void)state;
     spex_sampling_plan_ask_for(plan, SORT);
     spex_sampling_plan_answer(plan, &process);
     const struct spex_planned *planned = plan->nodes[SORT];
@@ -136,10 +132,9 @@ static void no_prediction_is_below_nothing(void **state) {
     spex_sampling_plan_destroy(plan);
 }
 
-static void intervals_have_bounds(void **state) {
+TEST(intervals_have_bounds) {
     struct spex_sampling_plan *plan = plan_make();
     const uint64_t most = UINT64_C(1) << 60;
-    (void)state;
     assert_int_equal(spex_sampling_plan_interval(plan, 1234), 123);
     assert_int_equal(spex_sampling_plan_interval(plan, 400), 40);
     assert_int_equal(spex_sampling_plan_interval(plan, 399), 0);
@@ -157,13 +152,4 @@ static void intervals_have_bounds(void **state) {
     assert_true(spex_sampling_plan_base(plan) == most);
     spex_sampling_plan_destroy(plan);
     spex_sampling_plan_destroy(NULL);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contexts_are_looked_up_when_they_are_asked_for),
-        cmocka_unit_test(no_prediction_is_below_nothing),
-        cmocka_unit_test(intervals_have_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

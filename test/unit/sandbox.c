@@ -9,12 +9,9 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "places.h"
@@ -131,10 +128,9 @@ static void confined_run(const char *sampling, const char *budget, bool warm) {
                  budget ? budget : "", warm ? "warm" : "cold", forbidden - 1);
 }
 
-static void no_probe_is_forbidden(void **state) {
+TEST(no_probe_is_forbidden) {
     static const char *const samplings[] = {"", "@100", "@~100", "@100x4", "@poll"};
     const struct sigaction noted = {.sa_sigaction = forbidden_note, .sa_flags = SA_SIGINFO};
-    (void)state;
     assert_int_equal(sigaction(SIGSYS, &noted, NULL), 0);
     for (unsigned warm = 0; warm < 2; warm++)
         for (unsigned s = 0; s < COUNT_OF(samplings); s++)
@@ -144,10 +140,9 @@ static void no_probe_is_forbidden(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_probe_is_forbidden)};
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     printf("SKIP: sanitizers make system calls of their own\n");
     return 77;
 #endif
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What items of a selection match, and how they sample. */
-#include <stdbool.h>
-
 #include <spex/record.h>
 #include <spex/site.h>
 
@@ -9,8 +7,7 @@
 #include "selections.h"
 #include "site/selection/selection.h"
 
-static void names_globs_and_ids(void **state) {
-    (void)state;
+TEST(names_globs_and_ids) {
     assert_int_equal(control("query", 7, "query", SPEX_LAT), SC);
     assert_int_equal(control("query", 7, "query2", SPEX_LAT), 0);
     assert_int_equal(control("query", 7, "Query", SPEX_LAT), 0);
@@ -32,7 +29,7 @@ static void names_globs_and_ids(void **state) {
     assert_int_equal(control("", 7, "query", SPEX_LAT), 0);
 }
 
-static void types(void **state) {
+TEST(types) {
     static const struct {
         const char *text;
         uint32_t mask;
@@ -50,7 +47,6 @@ static void types(void **state) {
         {"*:span", SPEX_SPAN},
         {"*:cnt,*:tpt", SPEX_CNT | SPEX_TPT},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++)
         for (uint32_t type = 1; type < 1u << SPEX_PROBE_TYPES; type <<= 1)
             assert_int_equal(control(cases[c].text, 1, "x", type), cases[c].mask & type ? SC : 0);
@@ -66,12 +62,11 @@ static uint32_t provided(const char *text) {
     return period;
 }
 
-static void providers(void **state) {
+TEST(providers) {
     static const char *const on[] = {"libdb/query", "libdb/7",     "libdb/*", "lib*/q*", "*/7",
                                      "*/*:lat",     "libdb/7:lat", "query",   "7",       "*"};
     static const char *const off[] = {"libd/query", "libdb/8",  "libdb/7:cnt",    "query/libdb",
                                       "db/*",       "libdbx/*", "libdb/query@off"};
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(on); c++)
         assert_int_equal(provided(on[c]), SC);
     for (size_t c = 0; c < COUNT_OF(off); c++)
@@ -80,8 +75,7 @@ static void providers(void **state) {
     assert_int_equal(control("a/b", 7, "a/b", SPEX_LAT), SC);
 }
 
-static void periods(void **state) {
-    (void)state;
+TEST(periods) {
     assert_int_equal(control("*@1", 7, "query", SPEX_LAT), 1);
     assert_int_equal(control("*@100", 7, "query", SPEX_LAT), 100);
     assert_int_equal(control("*@0100", 7, "query", SPEX_LAT), 100);
@@ -99,7 +93,7 @@ static struct spex_sampling sampling(const char *text, uint32_t type) {
     return found;
 }
 
-static void kinds_of_sampling(void **state) {
+TEST(kinds_of_sampling) {
     static const struct {
         const char *text;
         struct spex_sampling sampling;
@@ -113,15 +107,13 @@ static void kinds_of_sampling(void **state) {
         {"*@131072x64", {131072, 64, SPEX_SAMPLING_BURSTY}},
         {"*@~5,*@off", {0, 0, SPEX_SAMPLING_PERIODIC}},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_sampling found = sampling(cases[c].text, SPEX_LAT);
         assert_true(spex_sampling_same(&found, &cases[c].sampling));
     }
 }
 
-static void polling(void **state) {
-    (void)state;
+TEST(polling) {
     assert_int_equal(sampling("*@poll", SPEX_LAT).kind, SPEX_SAMPLING_POLLING);
     assert_int_equal(sampling("*@poll", SPEX_CNT).kind, SPEX_SAMPLING_POLLING);
     assert_true(sampling("*@poll", SPEX_LAT).period > 0);
@@ -132,8 +124,7 @@ static void polling(void **state) {
     EXPECT_AFTER("query@poll,7:lat@poll", "query@poll", "+7:lat@poll");
 }
 
-static void the_last_match_decides(void **state) {
-    (void)state;
+TEST(the_last_match_decides) {
     assert_int_equal(control("*@5,query@7", 7, "query", SPEX_LAT), 7);
     assert_int_equal(control("query@7,*@5", 7, "query", SPEX_LAT), 5);
     assert_int_equal(control("*@5,query@7", 8, "other", SPEX_LAT), 5);
@@ -142,8 +133,7 @@ static void the_last_match_decides(void **state) {
     assert_int_equal(control("7@2,7@3,7@4", 7, NULL, SPEX_LAT), 4);
 }
 
-static void off_switches_off(void **state) {
-    (void)state;
+TEST(off_switches_off) {
     assert_int_equal(control("off", 7, "query", SPEX_LAT), 0);
     assert_int_equal(control("off", 7, "off", SPEX_LAT), 0);
     assert_int_equal(control(" \toff\n", 7, "off", SPEX_LAT), 0);
@@ -157,15 +147,13 @@ static void off_switches_off(void **state) {
     assert_int_equal(control("[o]ff", 7, "off", SPEX_CNT), SC);
 }
 
-static void a_type_alone_is_of_all_probes(void **state) {
-    (void)state;
+TEST(a_type_alone_is_of_all_probes) {
     assert_int_equal(control(":lat", 7, "query", SPEX_LAT), SC);
     assert_int_equal(control(":lat@5", 7, NULL, SPEX_LAT), 5);
     assert_int_equal(control(":lat", 7, "query", SPEX_CNT), 0);
 }
 
-static void files(void **state) {
-    (void)state;
+TEST(files) {
     assert_int_equal(control_in("file=net.c", "net.c", 7, "query", SPEX_LAT), SC);
     assert_int_equal(control_in("file=net.c", "src/net.c", 7, "query", SPEX_LAT), SC);
     assert_int_equal(control_in("file=net.c", "../a/src/net.c", 7, NULL, SPEX_LAT), SC);
@@ -183,33 +171,15 @@ static void files(void **state) {
     assert_int_equal(control_in("7", "7", 8, "8", SPEX_CNT), 0);
 }
 
-static void whether_anything_may_go_on(void **state) {
+TEST(whether_anything_may_go_on) {
     static const struct {
         const char *text;
         bool any;
     } cases[] = {{"", false},       {"off", false},    {"*@off", false},
                  {"+a@off", false}, {"*@off,a", true}, {"a@5", true}};
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_selection selection = parsed(cases[c].text);
         assert_int_equal(spex_selection_any_on(&selection), cases[c].any);
         spex_selection_free(&selection);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_globs_and_ids),
-        cmocka_unit_test(types),
-        cmocka_unit_test(providers),
-        cmocka_unit_test(periods),
-        cmocka_unit_test(kinds_of_sampling),
-        cmocka_unit_test(polling),
-        cmocka_unit_test(the_last_match_decides),
-        cmocka_unit_test(off_switches_off),
-        cmocka_unit_test(a_type_alone_is_of_all_probes),
-        cmocka_unit_test(files),
-        cmocka_unit_test(whether_anything_may_go_on),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

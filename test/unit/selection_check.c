@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is said of items that match no probe: which, and what there is, in a line of any length. The
  * sites are an array, registered as a library's constructor does it. */
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-
 #include <spex/record.h>
 
 #include "site/registry.h"
@@ -48,18 +44,16 @@ static void expect(const char *probes, int count, const char *expected) {
     assert_string_equal(text, expected);
 }
 
-static void without_a_probe_there_is_none(void **state) {
-    (void)state;
+TEST(without_a_probe_there_is_none) {
     expect("*", 1, "no probe matches \"*\" (yet); there are: none");
     expect("off", 0, "");
 }
 
-static void items_are_told_with_what_there_is(void **state) {
+TEST(items_are_told_with_what_there_is) {
     static struct spex_site sites[6];
     static const char there_are[] =
         " (yet); there are: a?[31m:cnt, query:cnt, query:lat, 7:lat, 10:cnt";
     char expected[SPEX_SELECTION_CHECK_BYTES];
-    (void)state;
     sites[0] = site_at(&sites[0], 10, SPEX_CNT);
     sites[1] = site_at(&sites[1], 7, SPEX_LAT);
     sites[2] = site_at(&sites[2], 1, SPEX_LAT);
@@ -82,11 +76,10 @@ static void items_are_told_with_what_there_is(void **state) {
     expect("query", 1, "no probe matches \"query\" (yet); there are: none");
 }
 
-static void much_is_cut(void **state) {
+TEST(much_is_cut) {
     static struct spex_site sites[MANY];
     char probes[4096] = "1000", text[SPEX_SELECTION_CHECK_BYTES];
     unsigned left;
-    (void)state;
     for (uint16_t i = 0; i < MANY; i++)
         sites[i] = site_at(&sites[i], (uint16_t)(200 + i), SPEX_SNAPSHOT);
     enter(sites, MANY);
@@ -111,9 +104,8 @@ static void much_is_cut(void **state) {
 }
 
 /* The length of the text never matters, nor does an item's. */
-static void any_room_will_do(void **state) {
+TEST(any_room_will_do) {
     char probes[600], text[SPEX_SELECTION_CHECK_BYTES];
-    (void)state;
     memset(probes, 'x', sizeof(probes));
     probes[sizeof(probes) - 1] = '\0';
     for (size_t size = 0; size < sizeof(text); size++) {
@@ -128,7 +120,7 @@ static void any_room_will_do(void **state) {
 }
 
 /* The first three are named, once each, and the others counted. */
-static void what_cannot_be_polled(void **state) {
+TEST(what_cannot_be_polled) {
     static struct spex_site sites[7];
     static const char *const ends[] = {"",
                                        "10",
@@ -140,7 +132,6 @@ static void what_cannot_be_polled(void **state) {
     struct spex_selection selection;
     struct spex_error error;
     char text[SPEX_SELECTION_CHECK_BYTES], expected[SPEX_SELECTION_CHECK_BYTES];
-    (void)state;
     for (unsigned count = 0; count <= COUNT_OF(ids); count++) {
         sites[0] = site_at(&sites[0], 50, SPEX_LAT); /* which can be polled */
         for (unsigned i = 0; i < count; i++)
@@ -160,10 +151,9 @@ static void what_cannot_be_polled(void **state) {
 }
 
 /* Where there are several providers, probes are told with theirs. */
-static void probes_of_several_providers(void **state) {
+TEST(probes_of_several_providers) {
     static struct spex_site sites[2], other;
     static const struct spex_probe_name provider[] = {{0, SPEX_PROVIDER_MARK "another"}};
-    (void)state;
     sites[0] = site_at(&sites[0], 10, SPEX_CNT);
     sites[1] = site_at(&sites[1], 20, SPEX_CNT);
     enter(sites, 2);
@@ -173,16 +163,4 @@ static void probes_of_several_providers(void **state) {
     expect("qurey", 1,
            "no probe matches \"qurey\" (yet); there are: unit-selection_check/10:cnt, "
            "unit-selection_check/20:cnt, another/77:lat");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_probe_there_is_none),
-        cmocka_unit_test(items_are_told_with_what_there_is),
-        cmocka_unit_test(much_is_cut),
-        cmocka_unit_test(any_room_will_do),
-        cmocka_unit_test(what_cannot_be_polled),
-        cmocka_unit_test(probes_of_several_providers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

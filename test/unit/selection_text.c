@@ -2,9 +2,6 @@
 /* The text of a selection: how items are added, which limits it has, and what is said of text that
  * is no selection. */
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <spex/record.h>
 
@@ -12,8 +9,7 @@
 #include "selections.h"
 #include "site/selection/selection.h"
 
-static void blanks_around_items_are_ignored(void **state) {
-    (void)state;
+TEST(blanks_around_items_are_ignored) {
     assert_int_equal(control("  query ,\tother@5\n", 7, "query", SPEX_LAT), SC);
     assert_int_equal(control("  query ,\tother@5\n", 8, "other", SPEX_LAT), 5);
     assert_int_equal(control(" + query", 7, "query", SPEX_LAT), SC);
@@ -22,8 +18,7 @@ static void blanks_around_items_are_ignored(void **state) {
     EXPECT_AFTER("off", "  ");
 }
 
-static void items_are_added_behind(void **state) {
-    (void)state;
+TEST(items_are_added_behind) {
     EXPECT_AFTER("a,b", "a", "+b");
     EXPECT_AFTER("b", "a", "b");
     EXPECT_AFTER("off", "a", "off");
@@ -38,9 +33,8 @@ static void items_are_added_behind(void **state) {
     EXPECT_AFTER("b@3,*@off", "*@5,b@3", "+*@off");
 }
 
-static void switching_for_ever_does_not_grow_the_list(void **state) {
+TEST(switching_for_ever_does_not_grow_the_list) {
     struct spex_selection present = parsed("*,other:lat@7");
-    (void)state;
     for (int i = 0; i < 5000; i++) {
         struct spex_selection change = parsed(i % 2 ? "+query" : "+query@off");
         assert_int_equal(spex_selection_change(&present, &change), 0);
@@ -56,11 +50,10 @@ static void write_ids(char *text, size_t size, unsigned first, unsigned count) {
         length += (size_t)snprintf(text + length, size - length, "%s%u", i ? "," : "", first + i);
 }
 
-static void there_is_an_end_of_items(void **state) {
+TEST(there_is_an_end_of_items) {
     char text[8192], before[8192], after[8192];
     struct spex_error error;
     struct spex_selection present, change;
-    (void)state;
     write_ids(text, sizeof(text), 0, SPEX_SELECTION_ITEMS_MAX + 1);
     assert_int_equal(spex_selection_parse(text, &present, &error), -E2BIG);
     assert_string_equal(error.text, "1024 items at most were expected");
@@ -88,11 +81,10 @@ static void there_is_an_end_of_items(void **state) {
     spex_selection_free(&present);
 }
 
-static void there_is_an_end_of_bytes(void **state) {
+TEST(there_is_an_end_of_bytes) {
     static char text[SPEX_SELECTION_BYTES_MAX + 2], written[SPEX_SELECTION_BYTES_MAX + 2];
     struct spex_error error;
     struct spex_selection present, change;
-    (void)state;
     memset(text, 'x', sizeof(text) - 1);
     assert_int_equal(spex_selection_parse(text, &present, &error), -E2BIG);
     assert_string_equal(error.text, "65536 bytes at most were expected");
@@ -110,11 +102,10 @@ static void there_is_an_end_of_bytes(void **state) {
 }
 
 /* As ":lat" is written as "*:lat". */
-static void what_is_written_may_be_too_long(void **state) {
+TEST(what_is_written_may_be_too_long) {
     static char text[SPEX_SELECTION_BYTES_MAX + 1];
     struct spex_error error;
     struct spex_selection selection;
-    (void)state;
     memset(text, 'x', sizeof(text) - 1);
     memcpy(text, ":lat,", strlen(":lat,"));
     assert_int_equal(spex_selection_parse(text, &selection, &error), -E2BIG);
@@ -126,10 +117,9 @@ static void what_is_written_may_be_too_long(void **state) {
     spex_selection_free(&selection);
 }
 
-static void a_text_that_does_not_fit_is_not_written(void **state) {
+TEST(a_text_that_does_not_fit_is_not_written) {
     struct spex_selection selection = parsed("query:lat@5,b");
     char text[32];
-    (void)state;
     for (size_t size = 0; size < sizeof(text); size++) {
         memset(text, 'z', sizeof(text));
         int err = spex_selection_text(&selection, text, size);
@@ -141,7 +131,7 @@ static void a_text_that_does_not_fit_is_not_written(void **state) {
     spex_selection_free(&selection);
 }
 
-static void malformed_text_is_explained(void **state) {
+TEST(malformed_text_is_explained) {
     static const char what[] = "before \"@\" a probe's name or id, file=PATH or :TYPE was expected";
     static const char path[] = "after \"file=\" the path of a source file was expected";
     static const char plus[] = "\"+\" was expected once, in front of all items";
@@ -208,7 +198,6 @@ static void malformed_text_is_explained(void **state) {
         {"a@9999999999", "a@9999999999", period},
         {"a@18446744073709551617", "a@18446744073709551617", period},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_selection selection;
         struct spex_error error;
@@ -222,13 +211,12 @@ static void malformed_text_is_explained(void **state) {
     }
 }
 
-static void empty_items_are_told_by_number(void **state) {
+TEST(empty_items_are_told_by_number) {
     static const struct {
         const char *text;
         unsigned number;
     } cases[] = {{",", 1},  {"a,", 2}, {",a", 1},  {"a,,b", 2}, {"a, ,b", 2},
                  {",,", 1}, {"+", 1},  {" + ", 1}, {"+,a", 1},  {"+a,b,", 3}};
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_selection selection;
         struct spex_error error;
@@ -243,14 +231,13 @@ static void empty_items_are_told_by_number(void **state) {
 }
 
 /* The reason is cut where the space for it ends. */
-static void a_long_item_does_not_overflow_the_reason(void **state) {
+TEST(a_long_item_does_not_overflow_the_reason) {
     struct spex_selection selection;
     struct {
         struct spex_error error;
         char behind;
     } room;
     char text[5000];
-    (void)state;
     memset(text, 'x', sizeof(text));
     strcpy(text + sizeof(text) - 6, "@none");
     room.behind = 'z';
@@ -272,13 +259,12 @@ static void expect_same(const struct spex_selection *a, const struct spex_select
 
 /* Whatever the text, parsing ends in -EINVAL with a reason, or in a selection that is the same when
  * it has been written and parsed. */
-static void any_text_is_taken_or_explained(void **state) {
+TEST(any_text_is_taken_or_explained) {
     static const char *const pieces[] = {"a", "7", "*",  ":",    "@",   ",",     ":lat",
                                          "0", "[", "]",  "@off", "off", "file=", ":cnt",
                                          " ", "+", "\n", "\xc3", "?",   "@5",    ","};
     uint64_t seed = 1;
     unsigned taken = 0, refused = 0;
-    (void)state;
     for (int round = 0; round < 20000; round++) {
         char text[128] = "", written[160];
         struct spex_error error = {""};
@@ -339,11 +325,10 @@ static void add_random_item(uint64_t *seed, char *text, size_t size, uint32_t pe
 }
 
 /* Selections and additions in any order: the last item that matches decides. */
-static void additions_do_as_a_list_of_all_items_would(void **state) {
+TEST(additions_do_as_a_list_of_all_items_would) {
     struct spex_selection present = {0};
     uint32_t periods[4] = {0};
     uint64_t seed = 1;
-    (void)state;
     for (int round = 0; round < 20000; round++) {
         char text[128];
         bool relative = random_below(&seed, 20) > 0;
@@ -361,22 +346,4 @@ static void additions_do_as_a_list_of_all_items_would(void **state) {
                 fail_msg("round %d, %s: probe %zu", round, text, p);
     }
     spex_selection_free(&present);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blanks_around_items_are_ignored),
-        cmocka_unit_test(items_are_added_behind),
-        cmocka_unit_test(switching_for_ever_does_not_grow_the_list),
-        cmocka_unit_test(there_is_an_end_of_items),
-        cmocka_unit_test(there_is_an_end_of_bytes),
-        cmocka_unit_test(what_is_written_may_be_too_long),
-        cmocka_unit_test(a_text_that_does_not_fit_is_not_written),
-        cmocka_unit_test(malformed_text_is_explained),
-        cmocka_unit_test(empty_items_are_told_by_number),
-        cmocka_unit_test(a_long_item_does_not_overflow_the_reason),
-        cmocka_unit_test(any_text_is_taken_or_explained),
-        cmocka_unit_test(additions_do_as_a_list_of_all_items_would),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "counters/ways.h"
@@ -21,8 +18,7 @@ static struct spex_settings settings;
 
 /* Each variable has a value that says nothing, given by test/meson.build. By hand, with no variable
  * of spex at all, the user's environment is as it is. */
-static void the_users_environment_does_not_reach_tests(void **state) {
-    (void)state;
+TEST(the_users_environment_does_not_reach_tests) {
     if (!getenv("SPEX_PROBES"))
         skip();
     for (enum spex_variable v = 0; v < SPEX_VARIABLES; v++)
@@ -80,11 +76,10 @@ static void expect_defaults(void) {
     assert_false(settings.follow);
 }
 
-static void without_options_there_are_defaults(void **state) {
+TEST_WITH(without_options_there_are_defaults, begin, NULL) {
     static const char *const names[] = {
         "PROBES",  "FUNCTIONS", "OUT",      "OUT_SOCKET", "BUDGET",      "THREAD_BUDGET", "MODELS",
         "SAMPLES", "CONTROL",   "COUNTERS", "FORKS",      "RATE_POLICY", "COLLECTORS"};
-    (void)state;
     read_well();
     expect_defaults();
     memset(&settings, 0xff, sizeof(settings));
@@ -128,8 +123,7 @@ static void expect_rest(const char *policy, enum spex_commit commit, double budg
     assert_true(settings.samples == samples);
 }
 
-static void the_environment_wins(void **state) {
-    (void)state;
+TEST_WITH(the_environment_wins, begin, NULL) {
     options = (struct spex_options){.size = sizeof(options),
                                     .probes = "a",
                                     .functions = "b",
@@ -176,7 +170,7 @@ static void the_environment_wins(void **state) {
 }
 
 /* The lowest and highest are taken, those beyond refused; of powers of two those between. */
-static void numbers_have_bounds(void **state) {
+TEST_WITH(numbers_have_bounds, begin, NULL) {
     static const struct {
         const char *name;
         unsigned *value;
@@ -192,7 +186,6 @@ static void numbers_have_bounds(void **state) {
         {"SPEX_VERBOSE", &settings.verbose, 0, 1, "a number"},
     };
     char text[32], line[256];
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         unsigned good[] = {cases[c].low, cases[c].high};
         unsigned bad[] = {cases[c].high + 1, cases[c].low - 1, 3};
@@ -225,7 +218,7 @@ static void numbers_have_bounds(void **state) {
 }
 
 /* Where all records are kept, rings have room for more. */
-static void traces_have_larger_rings(void **state) {
+TEST_WITH(traces_have_larger_rings, begin, NULL) {
     static const struct {
         const char *out;
         unsigned records;
@@ -234,7 +227,6 @@ static void traces_have_larger_rings(void **state) {
                  {"unix:/path", 8192},
                  {"ctf", 8192},
                  {"a/ctf:folder", 8192}};
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         options.out = cases[c].out;
         read_well();
@@ -246,8 +238,7 @@ static void traces_have_larger_rings(void **state) {
     }
 }
 
-static void ways_of_committing(void **state) {
-    (void)state;
+TEST_WITH(ways_of_committing, begin, NULL) {
     setenv("SPEX_COMMIT", "atomic", 1);
     read_well();
     assert_int_equal(settings.commit, SPEX_COMMIT_ATOMIC);
@@ -262,8 +253,7 @@ static void ways_of_committing(void **state) {
     expect_refused("SPEX_COMMIT=rseqs: rseq or atomic was expected");
 }
 
-static void the_control_socket(void **state) {
-    (void)state;
+TEST_WITH(the_control_socket, begin, NULL) {
     options.control = "off";
     read_well();
     assert_true(settings.closed);
@@ -286,8 +276,7 @@ static void expect_variable_refused(const char *variable, const char *text, cons
     unsetenv(variable);
 }
 
-static void wrong_ones_are_refused(void **state) {
-    (void)state;
+TEST_WITH(wrong_ones_are_refused, begin, NULL) {
     expect_variable_refused("SPEX_BUDGET", "x",
                             "a percentage of the program's CPU time, above 0% and up to 100%, was "
                             "expected, such as 2%");
@@ -312,9 +301,8 @@ static void wrong_ones_are_refused(void **state) {
 }
 
 /* What probes spend is known by their costs alone. */
-static void budgets_need_costs(void **state) {
+TEST_WITH(budgets_need_costs, begin, NULL) {
     static const char *const names[] = {"SPEX_BUDGET", "SPEX_THREAD_BUDGET"};
-    (void)state;
     options.no_calibration = true;
     read_well();
     assert_int_equal(settings.calibrate, 0);
@@ -333,8 +321,7 @@ static void budgets_need_costs(void **state) {
     }
 }
 
-static void counters_are_allowed(void **state) {
-    (void)state;
+TEST_WITH(counters_are_allowed, begin, NULL) {
     setenv("SPEX_COUNTERS", "read,rusage", 1);
     read_well();
     assert_true(spex_way_allowed(SPEX_WAY_READ) && spex_way_allowed(SPEX_WAY_RUSAGE));
@@ -344,9 +331,8 @@ static void counters_are_allowed(void **state) {
     assert_true(spex_way_allowed(SPEX_WAY_RDPMC));
 }
 
-static void policies_by_name(void **state) {
+TEST_WITH(policies_by_name, begin, NULL) {
     static const char *const names[] = {"fair", "budget", "fixed"};
-    (void)state;
     for (size_t n = 0; n < COUNT_OF(names); n++) {
         setenv("SPEX_RATE_POLICY", names[n], 1);
         read_well();
@@ -360,23 +346,4 @@ static void policies_by_name(void **state) {
     static const char begins[] =
         "spex: SPEX_RATE_POLICY=/nowhere/at/all: a shared object was expected: ";
     assert_int_equal(strncmp(messages, begins, strlen(begins)), 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup(name, begin)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_users_environment_does_not_reach_tests),
-        TEST(without_options_there_are_defaults),
-        TEST(the_environment_wins),
-        TEST(numbers_have_bounds),
-        TEST(traces_have_larger_rings),
-        TEST(ways_of_committing),
-        TEST(the_control_socket),
-        TEST(wrong_ones_are_refused),
-        TEST(budgets_need_costs),
-        TEST(counters_are_allowed),
-        TEST(policies_by_name),
-    };
-    return cmocka_run_group_tests_name("settings", tests, NULL, NULL);
 }

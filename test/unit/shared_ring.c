@@ -9,10 +9,8 @@
 #include <linux/rseq.h>
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "../status.h"
@@ -168,16 +166,14 @@ static void skip_without_rseq(void) {
     }
 }
 
-static void cpus_beyond_the_rings_share_one(void **state) {
-    (void)state;
+TEST(cpus_beyond_the_rings_share_one) {
     SKIP_WITHOUT_CHILDREN();
     in_a_process(beyond_atomic);
     skip_without_rseq();
     in_a_process(beyond_rseq);
 }
 
-static void threads_without_rseq_share_one(void **state) {
-    (void)state;
+TEST(threads_without_rseq_share_one) {
     SKIP_WITHOUT_CHILDREN();
     skip_without_rseq();
     in_a_process(some_without_rseq);
@@ -207,9 +203,8 @@ static int without_rseq(void) {
                                                                                               : 3;
 }
 
-static void a_process_without_rseq_commits_with_atomic_instructions(void **state) {
+TEST(a_process_without_rseq_commits_with_atomic_instructions) {
     int result;
-    (void)state;
     SKIP_WITHOUT_CHILDREN(); /* an emulator's cannot be executed either */
     fflush(NULL);
     pid_t child = fork();
@@ -225,13 +220,8 @@ static void a_process_without_rseq_commits_with_atomic_instructions(void **state
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpus_beyond_the_rings_share_one),
-        cmocka_unit_test(threads_without_rseq_share_one),
-        cmocka_unit_test(a_process_without_rseq_commits_with_atomic_instructions),
-    };
     program = argv[0];
     if (argc > 1)
         return without_rseq();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <ucontext.h>
 
 #include "../check.h"
@@ -50,8 +48,7 @@ static void raise_with(int flags) {
     stack_clear();
 }
 
-static void handlers_are_seen(void **state) {
-    (void)state;
+TEST(handlers_are_seen) {
     assert_false(spex_signal_frame_above());
     assert_false(above_at(1000));
     raise_with(0);
@@ -63,11 +60,10 @@ static void handlers_are_seen(void **state) {
     assert_true(in_handler);
 }
 
-static void handlers_on_another_stack_are_seen(void **state) {
+TEST(handlers_on_another_stack_are_seen) {
     static char memory[1 << 20];
     const stack_t stack = {.ss_sp = memory, .ss_size = sizeof(memory)};
     const stack_t none = {.ss_flags = SS_DISABLE};
-    (void)state;
     assert_int_equal(sigaltstack(&stack, NULL), 0);
     raise_with(SA_ONSTACK);
     assert_true(in_handler);
@@ -76,10 +72,9 @@ static void handlers_on_another_stack_are_seen(void **state) {
 }
 
 /* sigaction leaves the address to which handlers return. */
-static void what_sigaction_leaves_is_no_frame(void **state) {
+TEST(what_sigaction_leaves_is_no_frame) {
     const struct sigaction action = {.sa_handler = handle};
     struct sigaction before;
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
         assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
@@ -95,10 +90,9 @@ static void *in_a_thread(void *arg) {
     return NULL;
 }
 
-static void threads(void **state) {
+TEST(threads) {
     bool seen[2] = {true, false};
     pthread_t thread;
-    (void)state;
     assert_int_equal(pthread_create(&thread, NULL, in_a_thread, seen), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_false(seen[0]);
@@ -111,10 +105,9 @@ static void coroutine(void) {
     in_a_thread(seen_in_coroutine);
 }
 
-static void coroutines(void **state) {
+TEST(coroutines) {
     static ucontext_t back, there;
     const size_t bytes = 1 << 20;
-    (void)state;
     char *stack = malloc(bytes);
     assert_non_null(stack);
     assert_int_equal(getcontext(&there), 0);
@@ -132,22 +125,13 @@ static int compare(const void *one, const void *other) {
     return *(const int *)one - *(const int *)other;
 }
 
-static void functions_that_libc_calls(void **state) {
+TEST(functions_that_libc_calls) {
     int numbers[] = {3, 1, 2};
-    (void)state;
     qsort(numbers, 3, sizeof(numbers[0]), compare);
     assert_int_equal(numbers[0], 1);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(handlers_are_seen),
-        cmocka_unit_test(handlers_on_another_stack_are_seen),
-        cmocka_unit_test(what_sigaction_leaves_is_no_frame),
-        cmocka_unit_test(threads),
-        cmocka_unit_test(coroutines),
-        cmocka_unit_test(functions_that_libc_calls),
-    };
     /* Sanitizers have a sigaction of their own. */
     const void *libc = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
     const void *sets = dlsym(RTLD_DEFAULT, "sigaction");
@@ -155,5 +139,5 @@ int main(void) {
         puts("SKIP: the frames of handlers cannot be told here");
         return 77;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <spex/record.h>
 
@@ -15,7 +13,7 @@
 #include "site/provider.h"
 #include "site/sampling_rate.h"
 
-static void providers_of_paths(void **state) {
+TEST(providers_of_paths) {
     static const struct {
         const char *path, *name;
     } cases[] = {
@@ -34,7 +32,6 @@ static void providers_of_paths(void **state) {
         {"a.b.so.c.so", "a.b"},
     };
     char name[SPEX_NAME_BYTES], longer[2 * SPEX_NAME_BYTES];
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         spex_provider_of_path(cases[c].path, name);
         assert_string_equal(name, cases[c].name);
@@ -45,10 +42,9 @@ static void providers_of_paths(void **state) {
     assert_int_equal(strlen(name), SPEX_NAME_BYTES - 1);
 }
 
-static void objects_of_addresses(void **state) {
+TEST(objects_of_addresses) {
     static const int mine;
     char path[PATH_MAX], libc[PATH_MAX], name[SPEX_NAME_BYTES];
-    (void)state;
     spex_object_path(&mine, path);
     spex_provider_of_path(path, name);
     assert_string_equal(name, "unit-site_facts");
@@ -62,7 +58,7 @@ static void objects_of_addresses(void **state) {
     assert_string_equal(name, spex_is_of_program(stdout) ? "unit-site_facts" : "libc");
 }
 
-static void probes_are_called_and_selected(void **state) {
+TEST(probes_are_called_and_selected) {
     static const struct {
         const char *provider, *name;
         int32_t id;
@@ -77,7 +73,6 @@ static void probes_are_called_and_selected(void **state) {
         {"l*b", "x", 0, "l*b/x", "l?b/0"},
     };
     char text[64];
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         assert_ptr_equal(
             spex_probe_called(cases[c].provider, cases[c].name, cases[c].id, text, sizeof(text)),
@@ -93,10 +88,9 @@ static void probes_are_called_and_selected(void **state) {
 }
 
 /* Each type's figures are unknown until its costs are, and then its own. */
-static void costs_are_those_of_their_type(void **state) {
+TEST(costs_are_those_of_their_type) {
     static const uint32_t known[] = {SPEX_CNT, SPEX_LAT, SPEX_SPAN};
     struct spex_cost cost;
-    (void)state;
     assert_int_equal(spex_costs_known(), 0);
     spex_cost_polled_set(9);
     spex_cost_call_set(8);
@@ -135,9 +129,8 @@ static void costs_are_those_of_their_type(void **state) {
 
 /* An execution in `period` ends a gap: an exponential variable of this scale has the same chance to
  * be above each whole number. */
-static void gaps_have_the_scale_of_their_period(void **state) {
+TEST(gaps_have_the_scale_of_their_period) {
     static const uint32_t periods[] = {2, 3, 10, 1000, 1u << 24};
-    (void)state;
     for (size_t p = 0; p < COUNT_OF(periods); p++) {
         double scale = spex_sampling_gap_scale(periods[p]), one_more = exp(-1 / scale);
         assert_true(fabs(one_more - (1 - 1.0 / periods[p])) < 1e-12);
@@ -145,14 +138,13 @@ static void gaps_have_the_scale_of_their_period(void **state) {
 }
 
 /* Of the two slots of a site one is set, and the next generation's stays. */
-static void rates_are_those_of_their_generation(void **state) {
+TEST(rates_are_those_of_their_generation) {
     static const struct spex_sampling samplings[] = {
         {.period = 7, .kind = SPEX_SAMPLING_PERIODIC},
         {.period = 1, .kind = SPEX_SAMPLING_GEOMETRIC},
         {.period = 50, .kind = SPEX_SAMPLING_GEOMETRIC},
         {.period = 9, .burst = 30, .kind = SPEX_SAMPLING_BURSTY},
     };
-    (void)state;
     assert_true(spex_sampling_rates_make(5));
     for (uint32_t n = 0; n < 16; n++) {
         const struct spex_sampling *sampling = &samplings[n % COUNT_OF(samplings)];
@@ -172,16 +164,4 @@ static void rates_are_those_of_their_generation(void **state) {
         if (sampling->kind == SPEX_SAMPLING_BURSTY)
             assert_true(spex_burst_interval > 0);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(providers_of_paths),
-        cmocka_unit_test(objects_of_addresses),
-        cmocka_unit_test(probes_are_called_and_selected),
-        cmocka_unit_test(costs_are_those_of_their_type),
-        cmocka_unit_test(gaps_have_the_scale_of_their_period),
-        cmocka_unit_test(rates_are_those_of_their_generation),
-    };
-    return cmocka_run_group_tests_name("site_facts", tests, NULL, NULL);
 }

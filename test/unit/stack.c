@@ -3,10 +3,6 @@
  * page on programs says. Argument: that page. */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "../check.h"
@@ -76,9 +72,8 @@ static void (*const places[])(void) = {place_cnt,  place_lat,   place_tpt,   pla
 
 /* With what the function around the probe takes. Records in a row come to all that a record does
  * now and then. */
-static void probes_take_no_more_stack_than_is_told(void **state) {
+TEST(probes_take_no_more_stack_than_is_told) {
     size_t most = 0;
-    (void)state;
     stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(stack != MAP_FAILED);
     assert_int_equal(places_start(NULL, 128), 0);
@@ -94,11 +89,10 @@ static void probes_take_no_more_stack_than_is_told(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(probes_take_no_more_stack_than_is_told)};
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
     printf("SKIP: stack frames are other ones with a sanitizer or without optimisation\n");
     return 77;
 #endif
     page = argc > 1 ? argv[1] : "docs/programs.md";
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

@@ -2,7 +2,6 @@
 /* What a start, a selection and the end cost is charged to the budget: by the CPU time of the thread
  * that starts, which passes here by one nanosecond each time that it is read. */
 #include <pthread.h>
-#include <stdint.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -40,34 +39,22 @@ static int leave(void **state) {
 
 /* From its first reading to its last one: all of it, and half as much for the end. One step is
  * missed on each side of the selection, which charges itself. */
-static void a_start_pays_for_itself_and_for_the_end(void **state) {
-    (void)state;
+TEST_WITH(a_start_pays_for_itself_and_for_the_end, enter, leave) {
     assert_true(start("*") >= 0);
     assert_true(read_so_far >= 4);
     uint64_t all = read_so_far - 1;
     assert_int_equal(charged, all - 2 + all / 2);
 }
 
-static void a_start_with_nothing_on_pays_nothing(void **state) {
-    (void)state;
+TEST_WITH(a_start_with_nothing_on_pays_nothing, enter, leave) {
     assert_true(start(NULL) >= 0);
     assert_int_equal(charged, 0);
 }
 
-static void a_selection_pays_for_itself(void **state) {
-    (void)state;
+TEST_WITH(a_selection_pays_for_itself, enter, leave) {
     assert_true(start(NULL) >= 0);
     uint64_t before = read_so_far;
     assert_true(spex_set("*") >= 0);
     assert_true(read_so_far > before + 1);
     assert_int_equal(charged, read_so_far - before - 1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_start_pays_for_itself_and_for_the_end, enter, leave),
-        cmocka_unit_test_setup_teardown(a_start_with_nothing_on_pays_nothing, enter, leave),
-        cmocka_unit_test_setup_teardown(a_selection_pays_for_itself, enter, leave),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

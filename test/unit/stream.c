@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
 
 #include <spex/atomic.h>
 #include <spex/kernel.h>
@@ -42,10 +41,9 @@ static void check_passes(unsigned collectors) {
     assert_true(passes > 0);
 }
 
-static void every_record_arrives_once(void **state) {
+TEST_WITH(every_record_arrives_once, setup, teardown) {
     struct spex_status before = status_now();
     const uint64_t records = 2 * THREADS * EACH;
-    (void)state;
     receiver_start(ALL_FRAMES);
     assert_int_equal(start("stream.*", 2, 0), 0);
     /* The command that has started the program measures it. */
@@ -64,9 +62,8 @@ static void every_record_arrives_once(void **state) {
     assert_int_equal(end->lost, before.lost);
 }
 
-static void sites_are_described(void **state) {
+TEST_WITH(sites_are_described, setup, teardown) {
     unsigned described = 0;
-    (void)state;
     receiver_start(ALL_FRAMES);
     assert_int_equal(start("stream.*", 1, 0), 0);
     spex_stop();
@@ -119,9 +116,8 @@ static void see_kernel(size_t frame, const struct spex_record *record) {
     assert_int_equal(context->parent, SPEX_CONTEXT_ROOT);
 }
 
-static void contexts_come_before_their_records_and_once(void **state) {
+TEST_WITH(contexts_come_before_their_records_and_once, setup, teardown) {
     size_t told = 0;
-    (void)state;
     receiver_start(ALL_FRAMES);
     assert_int_equal(start("901", 1, 0), 0);
     for (uint64_t n = 0; n < 2 * CHAINS; n++)
@@ -135,8 +131,7 @@ static void contexts_come_before_their_records_and_once(void **state) {
     assert_int_equal(told, 3 * CHAINS);
 }
 
-static void sites_of_a_library_come_before_its_records(void **state) {
-    (void)state;
+TEST_WITH(sites_of_a_library_come_before_its_records, setup, teardown) {
     receiver_start(ALL_FRAMES);
     messages_begin();
     int started = start("plugin.*:lat", 1, 0);
@@ -230,15 +225,13 @@ static unsigned passes_up_to_their_records(void) {
 
 /* A pass takes one record of the ten in a ring. A watermark is also kept that does not rise, so most
  * of those told are to have come up to what was taken. */
-static void watermarks_are_kept_with_a_backlog(void **state) {
-    (void)state;
+TEST_WITH(watermarks_are_kept_with_a_backlog, setup, teardown) {
     check_promise(1, false);
     assert_true(passes_up_to_their_records() >= 20 * 5);
     assert_int_equal(status_now().pending, 0);
 }
 
-static void watermarks_are_kept_with_a_stalled_writer(void **state) {
-    (void)state;
+TEST_WITH(watermarks_are_kept_with_a_stalled_writer, setup, teardown) {
     if (spex_rings.commit != SPEX_COMMIT_ATOMIC)
         skip(); /* a writer that stalls holds nobody up: its sequence is restarted */
     check_promise(0, true);
@@ -246,10 +239,9 @@ static void watermarks_are_kept_with_a_stalled_writer(void **state) {
 }
 
 /* What of a batch has not been sent when the process is killed is still in other rings. */
-static void batches_of_atomic_rings_are_small(void **state) {
+TEST_WITH(batches_of_atomic_rings_are_small, setup, teardown) {
     enum { RECORDS = 1500, ATOMIC_MOST = 768 };
     uint32_t most = 0;
-    (void)state;
     through_the_gate = 0;
     receiver_start(ALL_FRAMES);
     capture_start(gated_see, NULL);
@@ -275,20 +267,9 @@ static void batches_of_atomic_rings_are_small(void **state) {
     assert_int_equal(most, spex_rings.commit == SPEX_COMMIT_ATOMIC ? ATOMIC_MOST : RECORDS);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        TEST(every_record_arrives_once),
-        TEST(sites_are_described),
-        TEST(contexts_come_before_their_records_and_once),
-        TEST(sites_of_a_library_come_before_its_records),
-        TEST(watermarks_are_kept_with_a_backlog),
-        TEST(watermarks_are_kept_with_a_stalled_writer),
-        TEST(batches_of_atomic_rings_are_small),
-    };
     if (argc != 2)
         return 2;
     plugin_path = argv[1];
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

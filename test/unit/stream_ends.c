@@ -5,12 +5,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <spex/spex.h>
 
@@ -21,9 +18,8 @@
 #include "stream_received.h"
 #include "wire/stream_format.h"
 
-static void a_receiver_that_leaves_is_no_harm(void **state) {
+TEST_WITH(a_receiver_that_leaves_is_no_harm, setup, teardown) {
     struct spex_status before = status_now();
-    (void)state;
     receiver_start(2); /* HELLO and SITES: without them spex would not start */
     assert_int_equal(start("stream.*", 2, 0), 0);
     receiver_join();
@@ -39,9 +35,8 @@ static void a_receiver_that_leaves_is_no_harm(void **state) {
 }
 
 /* The collector waits for it a while, the program never. */
-static void a_receiver_that_takes_nothing_is_given_up(void **state) {
+TEST_WITH(a_receiver_that_takes_nothing_is_given_up, setup, teardown) {
     struct spex_status before = status_now();
-    (void)state;
     assert_int_equal(start("stream.*", 1, 0), 0);
     for (int round = 0; round < 4; round++)
         threads_run();
@@ -54,8 +49,7 @@ static void a_receiver_that_takes_nothing_is_given_up(void **state) {
 }
 
 /* The stream is the parent's: its child neither ends it nor writes to it. */
-static void a_forked_child_keeps_out_of_the_stream(void **state) {
-    (void)state;
+TEST_WITH(a_forked_child_keeps_out_of_the_stream, setup, teardown) {
     receiver_start(ALL_FRAMES);
     assert_int_equal(start("stream.second", 1, 0), 0);
     execute(0, 1);
@@ -91,9 +85,8 @@ static void expect_no_connection(const char *path, int err) {
     spex_stop();
 }
 
-static void a_bad_socket_is_named(void **state) {
+TEST_WITH(a_bad_socket_is_named, setup, teardown) {
     char path[200];
-    (void)state;
     memset(path, 'x', sizeof(path));
     path[0] = '/';
     path[sizeof(path) - 1] = '\0';
@@ -121,11 +114,10 @@ static int stream_find(void) {
 /* A program closes all descriptors that it does not know, as a daemon does, and spex's number
  * becomes that of a socket of its own. The gate holds the collector meanwhile: nobody can close a
  * descriptor safely while it is being written to. */
-static void a_descriptor_that_is_no_longer_ours_is_left_alone(void **state) {
+TEST_WITH(a_descriptor_that_is_no_longer_ours_is_left_alone, setup, teardown) {
     struct spex_status before = status_now();
     int pair[2];
     char packet[SPEX_STREAM_FRAME_BYTES];
-    (void)state;
     pthread_mutex_lock(&gate);
     capture_start(gated_see, NULL);
     receiver_start(ALL_FRAMES);
@@ -150,17 +142,4 @@ static void a_descriptor_that_is_no_longer_ours_is_left_alone(void **state) {
     assert_int_equal(status_now().undelivered, before.undelivered + 100);
     close(number);
     close(pair[1]);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_receiver_that_leaves_is_no_harm),
-        TEST(a_receiver_that_takes_nothing_is_given_up),
-        TEST(a_forked_child_keeps_out_of_the_stream),
-        TEST(a_bad_socket_is_named),
-        TEST(a_descriptor_that_is_no_longer_ours_is_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,6 @@
 #include "../check.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "ring/record_layout.h"
 #include "wire/stream_check.h"
@@ -52,8 +50,7 @@ static const char *said(size_t length, uint32_t collectors) {
 #define RECORD    "the program's stream holds a malformed record"
 #define CONTEXT   "the program's stream holds a malformed context"
 
-static void frames_have_the_length_of_their_entries(void **unused) {
-    (void)unused;
+TEST(frames_have_the_length_of_their_entries) {
     static const struct {
         uint16_t kind;
         size_t bytes;
@@ -91,8 +88,7 @@ static void frames_have_the_length_of_their_entries(void **unused) {
     assert_string_equal(said(begin(SPEX_STREAM_RECORDS, 1u << 31, 0), 3), MALFORMED);
 }
 
-static void texts_of_sites_end(void **unused) {
-    (void)unused;
+TEST(texts_of_sites_end) {
     struct spex_stream_site site, *all = entries();
     size_t length = begin(SPEX_STREAM_SITES, 2, 2 * sizeof(*all));
     assert_string_equal(said(length, 3), "");
@@ -111,8 +107,7 @@ static void texts_of_sites_end(void **unused) {
     assert_int_equal(strlen(site.provider), SPEX_STREAM_TEXT_BYTES - 1);
 }
 
-static void headers_are_checked(void **unused) {
-    (void)unused;
+TEST(headers_are_checked) {
     size_t length = begin(SPEX_STREAM_PASS, 0, 0);
     head()->magic++;
     assert_string_equal(said(length, 3), OTHER);
@@ -153,8 +148,7 @@ static const char *record_said(struct spex_record record) {
     return said(length, 3);
 }
 
-static void records_are_checked(void **unused) {
-    (void)unused;
+TEST(records_are_checked) {
     assert_string_equal(record_said((struct spex_record){
                             .probe_type = SPEX_LAT, .weight = 1, .field_count = SPEX_MAX_FIELDS}),
                         "");
@@ -189,9 +183,8 @@ static const char *context_said(uint32_t number, uint32_t parent, uint32_t kerne
     return said(length, 3);
 }
 
-static void contexts_are_checked(void **unused) {
+TEST(contexts_are_checked) {
     const uint32_t root = SPEX_CONTEXT_ROOT;
-    (void)unused;
     assert_string_equal(context_said(root + 2, root + 1, UINT16_MAX), "");
     assert_string_equal(context_said(root + 2, root + 1, UINT16_MAX + 1), CONTEXT);
     assert_string_equal(context_said(root + 2, root + 2, 1), CONTEXT);
@@ -202,8 +195,7 @@ static void contexts_are_checked(void **unused) {
     assert_string_equal(context_said(SPEX_CONTEXTS_MAX + 1, root, 1), CONTEXT);
 }
 
-static void threads_are_checked(void **unused) {
-    (void)unused;
+TEST(threads_are_checked) {
     size_t length = begin(SPEX_STREAM_THREADS, 2, 2 * sizeof(struct spex_stream_thread));
     struct spex_stream_thread *threads = entries();
     threads[1].number = SPEX_THREAD_NUMBERS - 1;
@@ -224,9 +216,8 @@ static const char *packed_said(uint32_t cpu, uint32_t type, uint32_t words) {
     return said(begin_packed(cpu, type, words, 2), 3);
 }
 
-static void packed_frames_are_checked(void **unused) {
+TEST(packed_frames_are_checked) {
     const uint32_t most = SPEX_HEADER_WORDS + SPEX_MAX_FIELDS;
-    (void)unused;
     assert_string_equal(packed_said(0, SPEX_LAT, SPEX_HEADER_WORDS), "");
     assert_string_equal(packed_said(0, SPEX_LAT, SPEX_HEADER_WORDS - 1), MALFORMED);
     assert_string_equal(packed_said(UINT16_MAX, SPEX_LAT, most), "");
@@ -255,8 +246,7 @@ static void note(uint32_t index, uint16_t type, uint32_t values) {
                                                                 .values = values});
 }
 
-static void sites_that_cannot_be_are_left_out(void **unused) {
-    (void)unused;
+TEST(sites_that_cannot_be_are_left_out) {
     memset(&probes, 0, sizeof(probes));
     note(0, SPEX_LAT, SPEX_MAX_FIELDS);
     note(1, SPEX_LAT, SPEX_MAX_FIELDS + 1);
@@ -288,7 +278,7 @@ static int unpack(struct spex_record room[4]) {
     return err;
 }
 
-static void packed_records_are_unpacked(void **unused) {
+TEST(packed_records_are_unpacked) {
     const uint64_t words[] = {100,  spex_pack(3, 1, 6, 0),
                               1000, 1001,
                               101,  spex_pack(3, 1, 6, 0),
@@ -296,7 +286,6 @@ static void packed_records_are_unpacked(void **unused) {
                               102,  spex_pack(4, SPEX_THREAD_NUMBERS - 1, 7, SPEX_MARK_UNAVAILABLE),
                               3000, 3001};
     struct spex_record room[4];
-    (void)unused;
     memset(&probes, 0, sizeof(probes));
     note(6, SPEX_LAT, 2);
     note(7, SPEX_LAT, 1);
@@ -357,10 +346,9 @@ static int unpack_one(uint32_t cpu, uint32_t type, uint32_t words, uint64_t seco
     return unpack(room);
 }
 
-static void malformed_records_are_refused(void **unused) {
+TEST(malformed_records_are_refused) {
     const uint32_t shared = SPEX_STREAM_NO_CPU;
     struct spex_record room[4];
-    (void)unused;
     memset(&probes, 0, sizeof(probes));
     note(6, SPEX_LAT, 2);
     note(7, SPEX_KERNEL, 1);
@@ -388,9 +376,8 @@ static void malformed_records_are_refused(void **unused) {
     assert_int_equal(unpack(room), -EPROTO);
 }
 
-static void a_dump_is_printable(void **unused) {
+TEST(a_dump_is_printable) {
     struct spex_stream_dump dump;
-    (void)unused;
     begin(SPEX_STREAM_DUMP, 1, sizeof(dump));
     struct spex_stream_dump *sent = entries();
     sent->ticks = 9;
@@ -400,21 +387,4 @@ static void a_dump_is_printable(void **unused) {
     assert_int_equal(dump.ticks, 9);
     assert_int_equal(strlen(dump.why), sizeof(dump.why) - 1);
     assert_int_equal(strncmp(dump.why, "yy?yy", 5), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_have_the_length_of_their_entries),
-        cmocka_unit_test(texts_of_sites_end),
-        cmocka_unit_test(headers_are_checked),
-        cmocka_unit_test(records_are_checked),
-        cmocka_unit_test(contexts_are_checked),
-        cmocka_unit_test(threads_are_checked),
-        cmocka_unit_test(packed_frames_are_checked),
-        cmocka_unit_test(sites_that_cannot_be_are_left_out),
-        cmocka_unit_test(packed_records_are_unpacked),
-        cmocka_unit_test(malformed_records_are_refused),
-        cmocka_unit_test(a_dump_is_printable),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

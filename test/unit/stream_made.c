@@ -4,10 +4,9 @@
 #include "stream_made.h"
 
 /* A socket of the control thread, which does not block, waits a little as a stream's. */
-static void an_attached_stream_begins_with_all_sites(void **state) {
+TEST_WITH(an_attached_stream_begins_with_all_sites, setup, teardown) {
     struct timeval limit;
     socklen_t size = sizeof(limit);
-    (void)state;
     world.sites = 150;
     int fd = pair_make(), flags = fcntl(fd, F_GETFL);
     const struct spex_stream_asked asked = {
@@ -34,9 +33,8 @@ static void an_attached_stream_begins_with_all_sites(void **state) {
     expect_nothing(0); /* it wants no type */
 }
 
-static void records_are_sent_as_they_lie_in_rings(void **state) {
+TEST_WITH(records_are_sent_as_they_lie_in_rings, setup, teardown) {
     const uint32_t most = SPEX_STREAM_PACKED_MAX(WORDS);
-    (void)state;
     attach(SPEX_LAT | SPEX_CNT, false, SPEX_NO_DESCRIPTOR);
     expect_frame(0, SPEX_STREAM_HELLO, 0, 0);
     expect_sites(0, 0, 2);
@@ -63,11 +61,10 @@ static void records_are_sent_as_they_lie_in_rings(void **state) {
 }
 
 /* In frames that have room for another path, before the records. */
-static void contexts_precede_records_of_kernels(void **state) {
+TEST_WITH(contexts_precede_records_of_kernels, setup, teardown) {
     enum { KERNELS = 5, PATH = 40 };
     const struct spex_stream_context *contexts = entries;
     static const uint32_t counts[] = {PATH + PATH, PATH + PATH, PATH};
-    (void)state;
     attach(SPEX_LAT | SPEX_KERNEL, false, SPEX_NO_DESCRIPTOR);
     expect_frame(0, SPEX_STREAM_HELLO, 0, 0);
     expect_sites(0, 0, 2);
@@ -106,8 +103,7 @@ static void contexts_precede_records_of_kernels(void **state) {
 }
 
 /* A frame with 64 contexts gets another path. */
-static void a_frame_of_contexts_is_full(void **state) {
-    (void)state;
+TEST_WITH(a_frame_of_contexts_is_full, setup, teardown) {
     attach(SPEX_KERNEL, false, SPEX_NO_DESCRIPTOR);
     expect_frame(0, SPEX_STREAM_HELLO, 0, 0);
     expect_sites(0, 0, 2);
@@ -130,10 +126,9 @@ static void a_frame_of_contexts_is_full(void **state) {
 }
 
 /* Each once, in as many frames as are needed, and again where one has not been sent. */
-static void threads_precede_their_records(void **state) {
+TEST_WITH(threads_precede_their_records, setup, teardown) {
     enum { THREADS = 100, FRAME = 64 };
     const struct spex_stream_thread *threads = entries;
-    (void)state;
     attach(SPEX_LAT, false, SPEX_NO_DESCRIPTOR);
     expect_frame(0, SPEX_STREAM_HELLO, 0, 0);
     expect_sites(0, 0, 2);
@@ -155,12 +150,11 @@ static void threads_precede_their_records(void **state) {
 }
 
 /* What has no room is left out and counted, also a part of a batch; sites are sent again. */
-static void a_full_reader_loses_records(void **state) {
+TEST_WITH(a_full_reader_loses_records, setup, teardown) {
     static const int errors[] = {EAGAIN, ENOBUFS, ENOMEM};
     const uint32_t most = SPEX_STREAM_PACKED_MAX(WORDS);
     const struct spex_stream_dump dump = {.ticks = 9};
     uint64_t dropped = 0;
-    (void)state;
     attach(SPEX_LAT, true, SPEX_NO_DESCRIPTOR);
     expect_frame(0, SPEX_STREAM_HELLO, 0, 0);
     expect_sites(0, 0, 2);
@@ -192,7 +186,7 @@ static void a_full_reader_loses_records(void **state) {
 }
 
 /* A tenth of the time, and 20 ms at once, are given to a reader. */
-static void a_slow_reader_is_waited_for_a_little(void **state) {
+TEST_WITH(a_slow_reader_is_waited_for_a_little, setup, teardown) {
     static const struct {
         uint64_t after_ms, wait_ms;
         bool waits;
@@ -202,7 +196,6 @@ static void a_slow_reader_is_waited_for_a_little(void **state) {
         {0, 0, false},    {6, 0, false}, {2, 1, true},    {0, 0, false},
         {10000, 5, true}, {0, 14, true}, {0, 6, true},    {0, 0, false},
     };
-    (void)state;
     attach(SPEX_LAT, false, SPEX_NO_DESCRIPTOR);
     for (size_t s = 0; s < COUNT_OF(sends); s++) {
         while (frame_read(0))
@@ -216,8 +209,7 @@ static void a_slow_reader_is_waited_for_a_little(void **state) {
 }
 
 /* What a wait leaves of 20 ms, with the tenth of it that is given: 1 ns, or none. */
-static void to_the_nanosecond(void **state) {
-    (void)state;
+TEST_WITH(to_the_nanosecond, setup, teardown) {
     for (uint64_t left = 0; left < 2; left++) {
         unsigned reader = world.opened, sink = world.added;
         attach(SPEX_LAT, false, SPEX_NO_DESCRIPTOR);
@@ -229,18 +221,4 @@ static void to_the_nanosecond(void **state) {
         assert_int_equal(world.flags, left ? MSG_NOSIGNAL : MSG_NOSIGNAL | MSG_DONTWAIT);
         assert_non_null(frame_read(reader));
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(an_attached_stream_begins_with_all_sites),
-        TEST(records_are_sent_as_they_lie_in_rings),
-        TEST(contexts_precede_records_of_kernels),
-        TEST(a_frame_of_contexts_is_full),
-        TEST(threads_precede_their_records),
-        TEST(a_full_reader_loses_records),
-        TEST(a_slow_reader_is_waited_for_a_little),
-        TEST(to_the_nanosecond),
-    };
-    return cmocka_run_group_tests_name("stream_made", tests, NULL, NULL);
 }

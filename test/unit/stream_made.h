@@ -6,14 +6,9 @@
 #define SPEX_TEST_STREAM_MADE_H
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include <spex/record.h>
 
@@ -297,7 +292,5 @@ static inline int teardown(void **state) {
         close(world.readers[r]);
     return 0;
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 #endif

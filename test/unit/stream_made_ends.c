@@ -3,9 +3,8 @@
 #define _GNU_SOURCE
 #include "stream_made.h"
 
-static void a_reader_that_has_gone_leaves_its_place(void **state) {
+TEST_WITH(a_reader_that_has_gone_leaves_its_place, setup, teardown) {
     const struct spex_stream_dump dump = {.ticks = 9, .why = "why"};
-    (void)state;
     assert_int_equal(attach(SPEX_LAT, true, spex_descriptor_of(pair_make())), 0); /* 0, and 1 */
     for (unsigned s = 1; s < SPEX_STREAMS_MAX; s++)
         assert_int_equal(attach(SPEX_LAT, s > 1, SPEX_NO_DESCRIPTOR), 0);
@@ -58,10 +57,9 @@ static int open_stream(bool dumps, struct spex_sink **sink) {
 }
 
 /* With the rings where they are in a file. A command that records is not prompt. */
-static void the_stream_of_the_program_tells_its_rings(void **state) {
+TEST_WITH(the_stream_of_the_program_tells_its_rings, setup, teardown) {
     const struct spex_stream_rings *rings = entries;
     struct spex_sink *sink;
-    (void)state;
     spex_rings.bytes = 123456;
     spex_rings.cpus = 3;
     spex_rings.rseq[0].mask = 4095;
@@ -106,9 +104,8 @@ static void the_stream_of_the_program_tells_its_rings(void **state) {
     }
 }
 
-static void a_stream_that_cannot_begin_is_told(void **state) {
+TEST_WITH(a_stream_that_cannot_begin_is_told, setup, teardown) {
     struct spex_sink *sink;
-    (void)state;
     world.socket = -ECONNREFUSED;
     assert_int_equal(open_stream(true, &sink), -ECONNREFUSED);
     assert_null(sink);
@@ -149,9 +146,8 @@ static unsigned abandon(bool dumps) {
 }
 
 /* A command that has gone is no error to tell of. */
-static void children_that_cannot_follow(void **state) {
+TEST_WITH(children_that_cannot_follow, setup, teardown) {
     static const int errors[] = {-EPIPE, -EBADF, -EMFILE};
-    (void)state;
     for (size_t e = 0; e < COUNT_OF(errors); e++) {
         char expected[200] = "";
         assert_false(spex_streams_followed());
@@ -189,10 +185,9 @@ static void children_that_cannot_follow(void **state) {
 }
 
 /* Each of the streams; the first over descriptor 0, where no high number is free. */
-static void children_follow(void **state) {
+TEST_WITH(children_follow, setup, teardown) {
     struct rlimit numbers, few;
     int saved = dup(STDIN_FILENO);
-    (void)state;
     unsigned first = abandon(true), second = abandon(false);
     int given = pair_make();
     assert_int_equal(dup2(given, STDIN_FILENO), STDIN_FILENO);
@@ -226,15 +221,4 @@ static void children_follow(void **state) {
     assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
     dup2(saved, STDIN_FILENO);
     close(saved);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_reader_that_has_gone_leaves_its_place),
-        TEST(the_stream_of_the_program_tells_its_rings),
-        TEST(a_stream_that_cannot_begin_is_told),
-        TEST(children_that_cannot_follow),
-        TEST(children_follow),
-    };
-    return cmocka_run_group_tests_name("stream_made_ends", tests, NULL, NULL);
 }

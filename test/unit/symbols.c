@@ -4,13 +4,8 @@
  * damaged at random. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "../open_descriptors.h"
@@ -108,9 +103,8 @@ static void expect_all(void) {
     spex_symbols_close(&symbols);
 }
 
-static void the_first_table_of_the_type_is_read(void **state) {
+TEST(the_first_table_of_the_type_is_read) {
     struct image image = image_make();
-    (void)state;
     image_write(&image, sizeof(image));
     expect_all();
     expect_open(-ENOENT, SHT_SYMTAB);
@@ -123,7 +117,7 @@ static void the_first_table_of_the_type_is_read(void **state) {
 }
 
 /* Nothing that is left of a table that is not there refers to anything. */
-static void names_end_where_their_table_ends(void **state) {
+TEST(names_end_where_their_table_ends) {
     static const struct {
         uint32_t at;
         const char *name;
@@ -131,7 +125,6 @@ static void names_end_where_their_table_ends(void **state) {
                  {sizeof(names) + 1, ""}, {UINT32_MAX, ""},         {DEFINED + 2, "fined"}};
     struct image image = image_make();
     struct spex_symbols symbols;
-    (void)state;
     memset(image.names + sizeof(names), 'x', sizeof(image.names) - sizeof(names));
     image_write(&image, sizeof(image));
     assert_int_equal(spex_symbols_open(&symbols, made_path(), SHT_DYNSYM), 0);
@@ -151,8 +144,7 @@ static void part_write(const struct image *image, const void *part, size_t bytes
 }
 
 /* Places of each table: where it ends with the file, at each byte before, and at each behind. */
-static void tables_lie_within_the_file_and_where_they_can_be_read(void **state) {
-    (void)state;
+TEST(tables_lie_within_the_file_and_where_they_can_be_read) {
     for (unsigned table = 0; table < 3; table++) {
         struct image base = image_make();
         size_t bytes = table == 0   ? sizeof(base.sections)
@@ -182,7 +174,7 @@ static void tables_lie_within_the_file_and_where_they_can_be_read(void **state) 
 #define FIELD(member, number, result)                                                              \
     { offsetof(struct image, member), sizeof(((struct image *)0)->member), (number), (result) }
 
-static void fields_that_cannot_be_are_refused(void **state) {
+TEST(fields_that_cannot_be_are_refused) {
     static const struct {
         size_t at, bytes;
         uint64_t value;
@@ -214,7 +206,6 @@ static void fields_that_cannot_be_are_refused(void **state) {
         FIELD(sections[NAMES].sh_size, sizeof(names) - 1, -ENOEXEC),
         FIELD(sections[NAMES].sh_size, UINT64_MAX, -ENOEXEC),
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct image image = image_make();
         memcpy((char *)&image + cases[c].at, &cases[c].value, cases[c].bytes);
@@ -223,9 +214,8 @@ static void fields_that_cannot_be_are_refused(void **state) {
     }
 }
 
-static void a_file_is_a_header_long_at_least(void **state) {
+TEST(a_file_is_a_header_long_at_least) {
     struct image image = image_make();
-    (void)state;
     image.header.e_shnum = 0;
     image_write(&image, sizeof(image.header) - 1);
     expect_open(-ENOEXEC, SHT_DYNSYM);
@@ -235,10 +225,9 @@ static void a_file_is_a_header_long_at_least(void **state) {
 }
 
 /* A pipe that nobody writes to is not waited for. */
-static void what_is_no_file_is_refused(void **state) {
+TEST(what_is_no_file_is_refused) {
     char folder[] = "/tmp/spex-symbols-XXXXXX", pipe_path[64];
     struct spex_symbols symbols;
-    (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(pipe_path, sizeof(pipe_path), "%s/pipe", folder);
     assert_int_equal(mkfifo(pipe_path, 0600), 0);
@@ -290,12 +279,11 @@ static void write_file(const char *path, const char *content, size_t bytes) {
 }
 
 /* The header and the table of sections are where mistakes matter. */
-static void damaged_files_are_refused_or_read_within_their_bounds(void **state) {
+TEST(damaged_files_are_refused_or_read_within_their_bounds) {
     enum { ROUNDS = 2000, CHANGES = 3 };
     char path[] = "/tmp/spex-symbols-XXXXXX";
     size_t bytes, functions;
     uint64_t random = 7;
-    (void)state;
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     char *content = read_program(&bytes);
@@ -329,10 +317,9 @@ static void damaged_files_are_refused_or_read_within_their_bounds(void **state) 
     free(content);
 }
 
-static void tables_tell_what_is_missing(void **state) {
+TEST(tables_tell_what_is_missing) {
     enum { NO_TABLE = 0x7fffffff };
     struct spex_symbols symbols;
-    (void)state;
     assert_int_equal(spex_symbols_open(&symbols, "/nonexistent", SHT_DYNSYM), -ENOENT);
     assert_int_equal(spex_symbols_open(&symbols, "/dev/null", SHT_DYNSYM), -ENOEXEC);
     assert_int_equal(spex_symbols_open(&symbols, "/etc/passwd", SHT_DYNSYM), -ENOEXEC);
@@ -344,16 +331,6 @@ static void tables_tell_what_is_missing(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_table_of_the_type_is_read),
-        cmocka_unit_test(names_end_where_their_table_ends),
-        cmocka_unit_test(tables_lie_within_the_file_and_where_they_can_be_read),
-        cmocka_unit_test(fields_that_cannot_be_are_refused),
-        cmocka_unit_test(a_file_is_a_header_long_at_least),
-        cmocka_unit_test(what_is_no_file_is_refused),
-        cmocka_unit_test(damaged_files_are_refused_or_read_within_their_bounds),
-        cmocka_unit_test(tables_tell_what_is_missing),
-    };
     made_file = memfd_create("made-symbols", MFD_CLOEXEC);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

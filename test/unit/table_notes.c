@@ -2,7 +2,6 @@
 /* The lines below the table: what a budget pays for, what has been taken off times, what it
  * costs. */
 #include <math.h>
-#include <stdbool.h>
 
 #include "../comma_locale.h"
 #include "made_profile.h"
@@ -31,8 +30,7 @@ static void expect_notes(const char *expected) {
     free(text);
 }
 
-static void what_was_used_of_a_budget(void **state) {
-    (void)state;
+TEST_WITH(what_was_used_of_a_budget, verbose, teardown) {
     profile.process.budget = 0.01;
     profile.process.budget_spent = 0.02;
     profile.process.budget_seconds = 4;
@@ -44,8 +42,7 @@ static void what_was_used_of_a_budget(void **state) {
            "budget: 20 ms used, including spex's own threads, of 4 s\n");
 }
 
-static void whether_costs_were_measured(void **state) {
-    (void)state;
+TEST_WITH(whether_costs_were_measured, verbose, teardown) {
     profile.process.budget = 0.01;
     row(SPEX_CNT, 1, "taken");
     row(SPEX_CNT, 2, "tried")->cost_factor = 1.5F;
@@ -55,8 +52,7 @@ static void whether_costs_were_measured(void **state) {
 }
 
 /* A time, and what has become of the others. */
-static void what_has_become_of_spans(void **state) {
-    (void)state;
+TEST_WITH(what_has_become_of_spans, verbose, teardown) {
     for (int i = 0; i < 10; i++)
         record(SPEX_SPAN, 1, 1, 100, 0, 0);
     row(SPEX_SPAN, 1, "request");
@@ -80,8 +76,7 @@ static void what_has_become_of_spans(void **state) {
 }
 
 /* Where not each BEGIN is recorded, an END without a span tells nothing. */
-static void ends_of_a_sample_are_not_told(void **state) {
-    (void)state;
+TEST_WITH(ends_of_a_sample_are_not_told, verbose, teardown) {
     row(SPEX_SPAN, 1, "request");
     rows[0].probe.spans_unmatched = 4;
     rows[0].probe.spans_partial = 1;
@@ -92,8 +87,7 @@ static void ends_of_a_sample_are_not_told(void **state) {
 }
 
 /* Ten ticks of each value are the clock's, which alone are nothing. */
-static void times_without_those_of_the_clock(void **state) {
-    (void)state;
+TEST_WITH(times_without_those_of_the_clock, verbose, teardown) {
     record(SPEX_LAT, 1, 1, 10, 0, 0);
     record(SPEX_LAT, 1, 1, 8, 0, 0);
     for (int i = 0; i < 10; i++)
@@ -122,9 +116,8 @@ static void times_without_those_of_the_clock(void **state) {
 }
 
 /* Of executions with twice the time, half of it or the same part of each was of probes within. */
-static void times_without_those_of_probes_within(void **state) {
+TEST_WITH(times_without_those_of_probes_within, verbose, teardown) {
     struct spex_figures figures;
-    (void)state;
     for (int i = 0; i < 20; i++)
         record(SPEX_LAT, 1, 1, 1000 + (uint64_t)i % 2 * 1000, 0, 0);
     row(SPEX_LAT, 1, "outer");
@@ -151,9 +144,8 @@ static void times_without_those_of_probes_within(void **state) {
 }
 
 /* Of a few executions the longer one had more of probes within than it was longer: costs scatter. */
-static void long_times_stay_long_without_probes_within(void **state) {
+TEST_WITH(long_times_stay_long_without_probes_within, verbose, teardown) {
     struct spex_figures figures;
-    (void)state;
     for (int i = 0; i < 100; i++)
         record(SPEX_LAT, 1, 1, 1000 + 100 * (uint64_t)i, 0, 0);
     row(SPEX_LAT, 1, "outer");
@@ -168,8 +160,7 @@ static void long_times_stay_long_without_probes_within(void **state) {
 }
 
 /* Executions were looked at, and no record has been taken yet, as when a program is killed. */
-static void probes_within_a_probe_without_records(void **state) {
-    (void)state;
+TEST_WITH(probes_within_a_probe_without_records, verbose, teardown) {
     row(SPEX_LAT, 1, "outer");
     type(SPEX_LAT, 0, true, true);
     for (int i = 0; i < 9; i++)
@@ -180,8 +171,7 @@ static void probes_within_a_probe_without_records(void **state) {
     free(text);
 }
 
-static void what_it_costs(void **state) {
-    (void)state;
+TEST_WITH(what_it_costs, verbose, teardown) {
     profile.process.program_seconds = 0.001;
     profile.process.collector_seconds = 0.25;
     record(SPEX_CNT, 1, 1000, 1, 0, 0);
@@ -204,10 +194,9 @@ static void what_it_costs(void **state) {
 }
 
 /* Records, each of which takes 18 ns more than an execution, of a millisecond. */
-static void what_halving_an_interval_costs(void **state) {
+TEST_WITH(what_halving_an_interval_costs, verbose, teardown) {
     char *text = NULL;
     size_t size;
-    (void)state;
     profile.process.program_seconds = 0.001;
     profile.process.budget = 0.01;
     for (int i = 0; i < 20; i++) {
@@ -240,8 +229,7 @@ static void what_halving_an_interval_costs(void **state) {
 }
 
 /* Believed to cost two milliseconds, as each of a million executions costs 2 ns in calibration. */
-static void what_it_costs_is_a_part_of_the_time(void **state) {
-    (void)state;
+TEST_WITH(what_it_costs_is_a_part_of_the_time, verbose, teardown) {
     profile.process.program_seconds = 0.001;
     record(SPEX_CNT, 1, 1000000, 1, 0, 0);
     row(SPEX_CNT, 1, "");
@@ -254,8 +242,7 @@ static void what_it_costs_is_a_part_of_the_time(void **state) {
 }
 
 /* A million executions at 2 ns and one record, all of it three times as dear as calibrated. */
-static void what_experiments_found_is_in_the_cost(void **state) {
-    (void)state;
+TEST_WITH(what_experiments_found_is_in_the_cost, verbose, teardown) {
     profile.process.program_seconds = 1;
     record(SPEX_CNT, 1, 1000000, 1, 0, 0);
     row(SPEX_CNT, 1, "");
@@ -266,8 +253,7 @@ static void what_experiments_found_is_in_the_cost(void **state) {
     assert_true(fabs(spex_profile_row_cost(&profile, &rows[0].probe) - 3 * calibrated) < 1e-12);
 }
 
-static void costs_that_are_not_known(void **state) {
-    (void)state;
+TEST_WITH(costs_that_are_not_known, verbose, teardown) {
     profile.process.program_seconds = 0.001;
     record(SPEX_CNT, 1, 1, 1, 0, 0);
     row(SPEX_CNT, 1, "");
@@ -280,8 +266,7 @@ static void costs_that_are_not_known(void **state) {
            "CPU time: program 1 ms, probes at least 0 ns, spex's own threads 0 ns\n");
 }
 /* Ticks are half a nanosecond. Of PERFCNTR the first entry has the costs, and another is used. */
-static void each_cost_is_told_of_what_is_used(void **state) {
-    (void)state;
+TEST_WITH(each_cost_is_told_of_what_is_used, verbose, teardown) {
     profile.process.ticks_per_second = 2e9;
     profile.process.commit = SPEX_COMMIT_ATOMIC;
     row(SPEX_CNT, 1, "");
@@ -311,8 +296,7 @@ static void each_cost_is_told_of_what_is_used(void **state) {
 }
 
 /* Without rings the profile is of a trace. */
-static void losses_and_a_budget_without_time(void **state) {
-    (void)state;
+TEST_WITH(losses_and_a_budget_without_time, verbose, teardown) {
     profile.process.ring_bytes = 0;
     profile.process.budget = 0.02;
     snprintf(profile.process.rate_policy, sizeof(profile.process.rate_policy), "fair");
@@ -335,8 +319,7 @@ static void losses_and_a_budget_without_time(void **state) {
 }
 
 /* Without more, there are the records and what probes cost, or what was used of the budget. */
-static void brief_notes_are_two(void **state) {
-    (void)state;
+TEST_WITH(brief_notes_are_two, verbose, teardown) {
     look.verbose = false;
     profile.process.program_seconds = 2;
     profile.process.collector_seconds = 0.01;
@@ -369,7 +352,7 @@ static void brief_notes_are_two(void **state) {
 }
 
 /* What was lost, and what makes figures untrue, is always told. */
-static void what_is_never_hidden(void **state) {
+TEST_WITH(what_is_never_hidden, verbose, teardown) {
     static const char *const told[] = {
         "lost: records; ",
         "1 child of a fork was not followed",
@@ -382,7 +365,6 @@ static void what_is_never_hidden(void **state) {
         "f span: 6 not recorded for want of room",
         "g span: 7 ENDs without a BEGIN",
     };
-    (void)state;
     look.verbose = false;
     look.width = 1000;
     profile.process.lost = 1;
@@ -415,28 +397,4 @@ static void what_is_never_hidden(void **state) {
             fail_msg("\"%s\" is not in:\n%s", told[t], text);
     assert_null(strstr(text, "rings"));
     free(text);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_used_of_a_budget, verbose, teardown),
-        cmocka_unit_test_setup_teardown(whether_costs_were_measured, verbose, teardown),
-        cmocka_unit_test_setup_teardown(what_has_become_of_spans, verbose, teardown),
-        cmocka_unit_test_setup_teardown(ends_of_a_sample_are_not_told, verbose, teardown),
-        cmocka_unit_test_setup_teardown(times_without_those_of_the_clock, verbose, teardown),
-        cmocka_unit_test_setup_teardown(times_without_those_of_probes_within, verbose, teardown),
-        cmocka_unit_test_setup_teardown(long_times_stay_long_without_probes_within, verbose,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(probes_within_a_probe_without_records, verbose, teardown),
-        cmocka_unit_test_setup_teardown(what_it_costs, verbose, teardown),
-        cmocka_unit_test_setup_teardown(what_halving_an_interval_costs, verbose, teardown),
-        cmocka_unit_test_setup_teardown(what_it_costs_is_a_part_of_the_time, verbose, teardown),
-        cmocka_unit_test_setup_teardown(what_experiments_found_is_in_the_cost, verbose, teardown),
-        cmocka_unit_test_setup_teardown(costs_that_are_not_known, verbose, teardown),
-        cmocka_unit_test_setup_teardown(each_cost_is_told_of_what_is_used, verbose, teardown),
-        cmocka_unit_test_setup_teardown(losses_and_a_budget_without_time, verbose, teardown),
-        cmocka_unit_test_setup_teardown(brief_notes_are_two, verbose, teardown),
-        cmocka_unit_test_setup_teardown(what_is_never_hidden, verbose, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

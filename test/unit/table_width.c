@@ -2,7 +2,6 @@
 /* What holds of each table: no line is wider than the table may be, and what is printed is the figure.
  * Profiles are made up at random. */
 #include <math.h>
-#include <stdbool.h>
 
 #include "made_profile.h"
 #include "profile/columns.h"
@@ -90,9 +89,8 @@ static void draw_profile(void) {
     look.verbose = drawn() < 0.5;
 }
 
-static void no_line_is_wider_than_the_table_may_be(void **state) {
+TEST_WITH(no_line_is_wider_than_the_table_may_be, setup, teardown) {
     static const unsigned widths[] = {20, 40, 60, 80, 120, 200};
-    (void)state;
     for (int p = 0; p < PROFILES; p++) {
         draw_profile();
         for (size_t w = 0; w < COUNT_OF(widths); w++) {
@@ -163,9 +161,8 @@ static unsigned expect_values(char *const cells[], const struct spex_profile_row
 }
 
 /* One probe in a table of any width. Its count is whole where it is exact. */
-static void what_is_printed_is_the_figure(void **state) {
+TEST_WITH(what_is_printed_is_the_figure, setup, teardown) {
     unsigned told = 0;
-    (void)state;
     look.width = 1000;
     for (int p = 0; p < 5 * PROFILES; p++) {
         char *cells[CELLS], *heads[CELLS];
@@ -193,8 +190,7 @@ static void what_is_printed_is_the_figure(void **state) {
 }
 
 /* What the table needs least is left out first, and a name is cut in its middle. */
-static void narrow_tables_have_less(void **state) {
-    (void)state;
+TEST_WITH(narrow_tables_have_less, setup, teardown) {
     for (int i = 0; i < 1000; i++)
         record(SPEX_LAT, 1, 1, 10000 + (uint64_t)i, 0, 0);
     row(SPEX_LAT, 1, "payments.gateway.authorise_card");
@@ -226,10 +222,9 @@ static void narrow_tables_have_less(void **state) {
 }
 
 /* By the total time, also where it is not told; then by the cost, and by the count. */
-static void the_dearest_is_first(void **state) {
+TEST_WITH(the_dearest_is_first, setup, teardown) {
     static const char *const names[] = {"some", "most",   "unknown", "polled",
                                         "dear", "seldom", "often"};
-    (void)state;
     for (unsigned n = 0; n < 10; n++) {
         record(SPEX_LAT, 1, 1, 1000, 0, 0);
         record(SPEX_LAT, 2, 1, 9000, 0, 0);
@@ -255,14 +250,4 @@ static void the_dearest_is_first(void **state) {
         before = found;
     }
     free(text);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(no_line_is_wider_than_the_table_may_be, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_printed_is_the_figure, setup, teardown),
-        cmocka_unit_test_setup_teardown(narrow_tables_have_less, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_dearest_is_first, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

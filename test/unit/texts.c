@@ -6,10 +6,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "messages.h"
@@ -43,9 +39,8 @@ static bool is_control(uint32_t character) {
 }
 
 /* All but control characters and surrogates, in as few bytes as they need. */
-static void each_character_has_one_form(void **state) {
+TEST(each_character_has_one_form) {
     char text[8], made[8];
-    (void)state;
     for (uint32_t character = 1; character < 0x200000; character++)
         for (unsigned bytes = bytes_of(character); bytes <= 4; bytes++) {
             bool is = bytes == bytes_of(character) && !is_control(character) &&
@@ -60,7 +55,7 @@ static void each_character_has_one_form(void **state) {
 }
 
 /* As Unicode's UAX 11 has them, at the ends of scripts. */
-static void characters_have_widths(void **state) {
+TEST(characters_have_widths) {
     static const struct {
         uint32_t character;
         size_t columns;
@@ -73,7 +68,6 @@ static void characters_have_widths(void **state) {
         {0x1f680, 2}, {0x20000, 2}, {0x3fffd, 2}, {0x10fffd, 1},
     };
     char text[16];
-    (void)state;
     for (size_t k = 0; k < COUNT_OF(known); k++) {
         unsigned bytes = bytes_of(known[k].character);
         encode(text, known[k].character, bytes);
@@ -89,11 +83,10 @@ static void characters_have_widths(void **state) {
 }
 
 /* What does not go on as it began is replaced byte by byte, and what follows is as it is. */
-static void characters_may_be_cut(void **state) {
+TEST(characters_may_be_cut) {
     static const uint32_t characters[] = {0xe9, 0x20ac, 0x1f600};
     static const char *const behind[] = {"", "a", "\xc3\xa9", "\x7f"};
     char text[16], expected[16];
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(characters); c++)
         for (unsigned left = 1; left < bytes_of(characters[c]); left++)
             for (size_t b = 0; b < COUNT_OF(behind); b++) {
@@ -109,11 +102,10 @@ static void characters_may_be_cut(void **state) {
 
 /* ---- cells ---- */
 
-static void cells_of_csv(void **state) {
+TEST(cells_of_csv) {
     char *text;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    (void)state;
     assert_non_null(out);
     static const char *const cells[] = {"plain text",       "",     "a,b", "\"",
                                         "say \"it\", once", "a\nb", "\r",  "a'b;c"};
@@ -135,10 +127,9 @@ static void cells_of_csv(void **state) {
 
 /* ---- messages ---- */
 
-static void messages_are_lines(void **state) {
+TEST(messages_are_lines) {
     struct spex_error error;
     char longest[2000];
-    (void)state;
     memset(longest, 'x', sizeof(longest));
     longest[sizeof(longest) - 1] = '\0';
     messages_begin();
@@ -187,9 +178,8 @@ static void write_in_vain(void) {
 
 /* The program gets none of the signals, whether it has a handler or would end, and its mask and
  * errno are as before. */
-static void signals_of_writes_do_not_reach_the_program(void **state) {
+TEST(signals_of_writes_do_not_reach_the_program) {
     struct spex_write_signals signals;
-    (void)state;
     for (int blocked = 0; blocked < 2; blocked++) {
         sigset_t pipe_signal, before;
         sigemptyset(&pipe_signal);
@@ -218,10 +208,9 @@ static void signals_of_writes_do_not_reach_the_program(void **state) {
 }
 
 /* What came before is the program's. */
-static void signals_of_others_stay(void **state) {
+TEST(signals_of_others_stay) {
     struct spex_write_signals signals;
     sigset_t pipe_signal, before;
-    (void)state;
     handled = 0;
     signal(SIGPIPE, handle);
     sigemptyset(&pipe_signal);
@@ -240,9 +229,8 @@ static void signals_of_others_stay(void **state) {
 }
 
 /* A message that nobody can read ends no program, and leaves its signals as they were. */
-static void messages_raise_no_signals(void **state) {
+TEST(messages_raise_no_signals) {
     int ends[2], standard = dup(STDERR_FILENO);
-    (void)state;
     handled = 0;
     signal(SIGPIPE, handle);
     assert_int_equal(pipe(ends), 0);
@@ -260,18 +248,4 @@ static void messages_raise_no_signals(void **state) {
     assert_false(blocked);
     assert_false(pending);
     assert_int_equal(handled, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_character_has_one_form),
-        cmocka_unit_test(characters_have_widths),
-        cmocka_unit_test(characters_may_be_cut),
-        cmocka_unit_test(cells_of_csv),
-        cmocka_unit_test(messages_are_lines),
-        cmocka_unit_test(signals_of_writes_do_not_reach_the_program),
-        cmocka_unit_test(signals_of_others_stay),
-        cmocka_unit_test(messages_raise_no_signals),
-    };
-    return cmocka_run_group_tests_name("texts", tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a thread may lose in any 10 ms: from the times of its records, which tell what was spent
  * when. */
-#include <stdint.h>
-#include <stdlib.h>
-
 #include <spex/probe.h>
 #include <spex/spex.h>
 #include <spex/ticks.h>
@@ -95,17 +92,15 @@ static void expect_bound(const char *probes) {
     assert_true(seen.weight >= executions / 3);
 }
 
-static void no_thread_loses_more_in_10_ms(void **state) {
-    (void)state;
+TEST(no_thread_loses_more_in_10_ms) {
     expect_bound("*@1");
     expect_bound("*@~2");
     expect_bound("*@1x64");
 }
 
 /* As after a signal handler that filled the bucket while the function had already read the time. */
-static void a_fill_later_than_now_gains_nothing(void **state) {
+TEST(a_fill_later_than_now_gains_nothing) {
     struct spex_thread_budget budget = {.since = spex_ticks() + (UINT64_C(1) << 40)};
-    (void)state;
     start(0.05, "*@1");
     assert_false(spex_thread_budget_take(&budget, spex_probe_type_ring(SPEX_LAT)));
     assert_int_equal(budget.left, 0);
@@ -113,8 +108,7 @@ static void a_fill_later_than_now_gains_nothing(void **state) {
     assert_int_equal(spex_stop(), 0);
 }
 
-static void periodic_weights_stay_exact(void **state) {
-    (void)state;
+TEST(periodic_weights_stay_exact) {
     start(0.02, "*@3");
     uint64_t executions = work(60);
     assert_int_equal(spex_set("off"), 0);
@@ -124,8 +118,7 @@ static void periodic_weights_stay_exact(void **state) {
 }
 
 /* What is sparse is never denied: each record stands for its own period alone. */
-static void what_is_within_the_bound_is_as_selected(void **state) {
-    (void)state;
+TEST(what_is_within_the_bound_is_as_selected) {
     start(1, "*@1000");
     for (int i = 0; i < 100000; i++)
         busy();
@@ -135,8 +128,7 @@ static void what_is_within_the_bound_is_as_selected(void **state) {
     assert_int_equal(seen.weight, 100000);
 }
 
-static void without_a_bound_all_is_recorded(void **state) {
-    (void)state;
+TEST(without_a_bound_all_is_recorded) {
     start(0, "*@1");
     for (int i = 0; i < 1000; i++)
         busy();
@@ -146,11 +138,10 @@ static void without_a_bound_all_is_recorded(void **state) {
     assert_false(spex_thread_budget_bounded());
 }
 
-static void a_tick_rate_is_known_as_soon_as_it_is_right(void **state) {
+TEST(a_tick_rate_is_known_as_soon_as_it_is_right) {
     const struct spex_instant from = {1000000, 1000, 80}, soon = {1300000, 101000, 80};
     const struct spex_instant later = {4000000, 1001000, 80}, wide = {4000000, 1001000, 1000};
     const struct spex_instant at_last = {16000000, 5001000, 1000000};
-    (void)state;
     assert_true(spex_tick_rate(from, from) == 0);
     assert_true(spex_tick_rate(from, soon) == 0);
     assert_float_equal(spex_tick_rate(from, later), 3e9, 1);
@@ -159,14 +150,6 @@ static void a_tick_rate_is_known_as_soon_as_it_is_right(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tick_rate_is_known_as_soon_as_it_is_right),
-        cmocka_unit_test(no_thread_loses_more_in_10_ms),
-        cmocka_unit_test(a_fill_later_than_now_gains_nothing),
-        cmocka_unit_test(periodic_weights_stay_exact),
-        cmocka_unit_test(what_is_within_the_bound_is_as_selected),
-        cmocka_unit_test(without_a_bound_all_is_recorded),
-    };
     ticks_per_second = spex_tick_rate_since(spex_instant_now());
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

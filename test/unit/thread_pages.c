@@ -2,7 +2,6 @@
 /* The memory of a new thread's state: what its probes will write to is there before they do. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <spex/spex.h>
 
@@ -33,9 +32,8 @@ static size_t pages_of(const void *first, size_t bytes, size_t *resident) {
     return count;
 }
 
-static void counts_of_all_sites_are_in_memory(void **state) {
+TEST(counts_of_all_sites_are_in_memory) {
     size_t resident;
-    (void)state;
     for (size_t s = 0; s < SITES; s++)
         sites[s] = (struct spex_site){.subsample = 1,
                                       .probe_id = (uint16_t)(1000 + s),
@@ -58,11 +56,4 @@ static void counts_of_all_sites_are_in_memory(void **state) {
     pages = pages_of(thread->executed, count * sizeof(thread->executed[0]), &resident);
     assert_true(pages > 1);
     assert_true(resident + 1 >= pages);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_of_all_sites_are_in_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

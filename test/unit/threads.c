@@ -4,10 +4,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "../children.h"
@@ -75,9 +73,8 @@ static long resident(void) {
     return pages;
 }
 
-static void threads_leave_nothing_behind(void **state) {
+TEST(threads_leave_nothing_behind) {
     struct places_tally tally = {0};
-    (void)state;
     assert_int_equal(pthread_key_create(&last_words, last_words_say), 0);
     assert_int_equal(places_start(&tally, 65536), 0);
     threads_run(AT_A_TIME * 10); /* the C library keeps some stacks */
@@ -117,10 +114,9 @@ static void *words_run(void *arg) {
 }
 
 /* More threads than there are states, one after the other. */
-static void states_come_back_however_late_they_were_taken(void **state) {
+TEST(states_come_back_however_late_they_were_taken) {
     struct places_tally tally = {0};
     pthread_t thread;
-    (void)state;
     assert_int_equal(pthread_key_create(&many_words, many_words_say), 0);
     assert_int_equal(places_start(&tally, 65536), 0);
     struct spex_status before = status_now();
@@ -294,22 +290,10 @@ static void child_run(int (*run)(void)) {
 #endif
 }
 
-static void locked_memory_is_as_little_as_is_used(void **state) {
-    (void)state;
+TEST(locked_memory_is_as_little_as_is_used) {
     child_run(locked_run);
 }
 
-static void without_memory_executions_are_counted(void **state) {
-    (void)state;
+TEST(without_memory_executions_are_counted) {
     child_run(limited_threads_run);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(locked_memory_is_as_little_as_is_used),
-        cmocka_unit_test(without_memory_executions_are_counted),
-        cmocka_unit_test(threads_leave_nothing_behind),
-        cmocka_unit_test(states_come_back_however_late_they_were_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

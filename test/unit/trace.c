@@ -7,13 +7,9 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <spex/ticks.h>
 
@@ -276,8 +272,7 @@ static void expect_all(struct written *written, const struct found *found) {
     free(expected);
 }
 
-static void test_all_is_read_back(void **state) {
-    (void)state;
+TEST(test_all_is_read_back) {
     struct written written;
     struct found found;
     begin(&written, 0, 0);
@@ -295,8 +290,7 @@ static void test_all_is_read_back(void **state) {
 }
 
 /* Pauses of more than 2^32 ticks, and files of one write each. */
-static void test_rotation_and_pauses(void **state) {
-    (void)state;
+TEST(test_rotation_and_pauses) {
     struct written written;
     struct found found;
     begin(&written, 65536, 0);
@@ -313,8 +307,7 @@ static void test_rotation_and_pauses(void **state) {
 }
 
 /* More events than have room in a tag of 16 bits. */
-static void test_many_classes(void **state) {
-    (void)state;
+TEST(test_many_classes) {
     struct written written;
     struct found found;
     enum { PROBES = SPEX_TRACE_SHORT_IDS / 2 + 100 };
@@ -337,8 +330,7 @@ static void test_many_classes(void **state) {
 }
 
 /* Records that come after the watermark has passed them. */
-static void test_late_records(void **state) {
-    (void)state;
+TEST(test_late_records) {
     struct written written;
     struct found found;
     begin(&written, 0, 0);
@@ -358,8 +350,7 @@ static void test_late_records(void **state) {
 }
 
 /* Without records, and with losses alone. */
-static void test_without_records(void **state) {
-    (void)state;
+TEST(test_without_records) {
     for (unsigned lost = 0; lost < 2; lost++) {
         struct written written;
         struct found found;
@@ -377,10 +368,9 @@ static void test_without_records(void **state) {
 }
 
 /* A reader of the folder takes each file for a stream, also of a writer that has just been killed. */
-static void test_what_is_not_complete_is_hidden(void **state) {
+TEST(test_what_is_not_complete_is_hidden) {
     struct written written;
     _Alignas(struct inotify_event) char made[1 << 16];
-    (void)state;
     begin(&written, 0, 0);
     int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     const char *folder = spex_trace_directory(written.trace);
@@ -431,8 +421,7 @@ static void last_profile_read(const struct written *written, char text[64]) {
 }
 
 /* Profiles that the bound leaves out are older than the last. */
-static void test_bounded_room_has_the_last_profile(void **state) {
-    (void)state;
+TEST(test_bounded_room_has_the_last_profile) {
     static char profile[12000];
     struct written written;
     char text[64] = "";
@@ -449,8 +438,7 @@ static void test_bounded_room_has_the_last_profile(void **state) {
 }
 
 /* The bound holds, and what is left are the newest records. */
-static void test_bounded_room(void **state) {
-    (void)state;
+TEST(test_bounded_room) {
     struct written written;
     struct found found;
     const uint64_t keep = UINT64_C(2) << 20;
@@ -474,8 +462,7 @@ static void test_bounded_room(void **state) {
 }
 
 /* A file that may not grow, as on a full disk. */
-static void test_full_disk(void **state) {
-    (void)state;
+TEST(test_full_disk) {
     struct written written;
     struct found found;
     struct rlimit before, limit;
@@ -499,20 +486,9 @@ static void test_full_disk(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_is_read_back),
-        cmocka_unit_test(test_rotation_and_pauses),
-        cmocka_unit_test(test_many_classes),
-        cmocka_unit_test(test_late_records),
-        cmocka_unit_test(test_without_records),
-        cmocka_unit_test(test_what_is_not_complete_is_hidden),
-        cmocka_unit_test(test_bounded_room),
-        cmocka_unit_test(test_bounded_room_has_the_last_profile),
-        cmocka_unit_test(test_full_disk),
-    };
     if (!have_babeltrace()) {
         fprintf(stderr, "babeltrace2 is not installed: traces cannot be read back\n");
         return 77;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

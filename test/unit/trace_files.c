@@ -3,11 +3,7 @@
  * order against a sorted list, files within a bound, and the profiles that the journal gets. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <spex/ticks.h>
 
@@ -21,7 +17,7 @@
 
 /* ---- limits ---- */
 
-static void sizes_are_read(void **state) {
+TEST(sizes_are_read) {
     static const struct {
         const char *text;
         uint64_t bytes;
@@ -38,7 +34,6 @@ static void sizes_are_read(void **state) {
                                       "1MB", "1 M", " 1",  "-1", "1048576T", "1152921504606846976",
                                       "1P",  "+1",  "1.5G"};
     uint64_t bytes;
-    (void)state;
     for (size_t g = 0; g < COUNT_OF(good); g++) {
         assert_true(spex_size_parse(good[g].text, &bytes));
         assert_int_equal(bytes, good[g].bytes);
@@ -48,7 +43,7 @@ static void sizes_are_read(void **state) {
             fail_msg("%s: %llu", bad[b], (unsigned long long)bytes);
 }
 
-static void seconds_are_read(void **state) {
+TEST(seconds_are_read) {
     static const char *const bad[] = {"",
                                       "s",
                                       "1",
@@ -63,7 +58,6 @@ static void seconds_are_read(void **state) {
                                       "xs",
                                       "12345678901234567s"};
     double seconds;
-    (void)state;
     assert_true(spex_seconds_parse("1s", &seconds) && seconds == 1);
     assert_true(spex_seconds_parse("60s", &seconds) && seconds == 60);
     assert_true(spex_seconds_parse("1.5s", &seconds) && seconds == 1.5);
@@ -84,9 +78,8 @@ static const char *take(const char *text, const char *folder_left,
     return wrong;
 }
 
-static void limits_stand_behind_the_folder(void **state) {
+TEST(limits_stand_behind_the_folder) {
     struct spex_trace_limits limits;
-    (void)state;
     assert_null(take("a/folder", "a/folder", &limits));
     assert_true(limits.keep == 0 && limits.rotate_bytes == 0 && limits.rotate_seconds == 0);
     assert_null(take("f,keep=1M,rotate=64k", "f", &limits));
@@ -126,12 +119,11 @@ static void expect_waiting(const struct spex_waiting *waiting, struct spex_recor
     }
 }
 
-static void batches_wait_in_order(void **state) {
+TEST(batches_wait_in_order) {
     static struct spex_record model[WAITING_MOST], apart[BATCH_MOST];
     struct spex_waiting waiting = {.count = 0};
     size_t count = 0;
     uint64_t seed = 1, time = 1000000;
-    (void)state;
     for (unsigned round = 0; round < 300; round++) {
         size_t more = random_below(&seed, round % 10 ? 20 : BATCH_MOST);
         struct spex_record *batch = apart;
@@ -188,9 +180,8 @@ static void expect_file(const char *name, const char *text) {
     free(file.path);
 }
 
-static void files_grow_and_are_replaced(void **state) {
+TEST_WITH(files_grow_and_are_replaced, folder_begin, folder_end) {
     struct spex_trace_disk disk = {.keep = 0};
-    (void)state;
     struct spex_trace_file file = file_in("grows"), other = file_in("grows");
     assert_int_equal(spex_trace_file_append(&disk, &file, "one", 3), 0);
     assert_int_equal(spex_trace_file_append(&disk, &file, " two", 4), 0);
@@ -286,13 +277,12 @@ static int write_to(struct spex_trace_disk *disk, struct spex_trace_file *file, 
 }
 
 /* A file is as it was, or has all of it, in whatever parts the disk takes it. */
-static void files_have_all_or_nothing_more(void **state) {
+TEST_WITH(files_have_all_or_nothing_more, folder_begin, folder_end) {
     static const int failures[] = {ENOSPC, EIO, EDQUOT, 0};
     struct spex_trace_disk disk = {.keep = 0};
     struct spex_trace_file file = file_in("file");
     char model[64] = "", next[16];
     bool is_there = false;
-    (void)state;
     for (unsigned n = 0; n < 2000; n++) {
         bool replaced = random_below(&disk_calls.chance, 8) == 0;
         int fails = random_below(&disk_calls.chance, 2)
@@ -316,10 +306,9 @@ static void files_have_all_or_nothing_more(void **state) {
 }
 
 /* Some disks tell at the end that they could not write. */
-static void files_that_do_not_close_fail(void **state) {
+TEST_WITH(files_that_do_not_close_fail, folder_begin, folder_end) {
     struct spex_trace_disk disk = {.keep = 0};
     struct spex_trace_file file = file_in("file");
-    (void)state;
     assert_int_equal(write_to(&disk, &file, false, "one", -1), 0);
     disk_calls.close_fails = EDQUOT;
     int appended = write_to(&disk, &file, false, " two", -1),
@@ -340,11 +329,10 @@ static void files_that_do_not_close_fail(void **state) {
 }
 
 /* The oldest go first, and no more of them than have to. */
-static void room_is_made(void **state) {
+TEST_WITH(room_is_made, folder_begin, folder_end) {
     enum { FILES = 200, BYTES = 10 };
     struct spex_trace_disk disk = {.keep = FILES * BYTES};
     char name[32];
-    (void)state;
     for (unsigned f = 0; f < FILES; f++) {
         snprintf(name, sizeof(name), "file_%u", f);
         struct spex_trace_file file = file_in(name);
@@ -375,14 +363,13 @@ static void room_is_made(void **state) {
 
 /* The more the journal takes of the room, the fewer: all in its first sixteenth, every second one
  * in the next, every fourth one then. */
-static void profiles_become_fewer(void **state) {
+TEST_WITH(profiles_become_fewer, folder_begin, folder_end) {
     enum { BYTES = 1000, KEEP = 16 * 10240 };
     static char frames[BYTES];
     struct spex_trace_profiles profiles = {.left_out = 0};
     struct spex_trace_disk disk = {.keep = KEEP};
     struct spex_trace_file journal = file_in("journal");
     unsigned left_out = 0;
-    (void)state;
     for (unsigned p = 0; p < 200; p++) {
         unsigned part = (unsigned)(journal.bytes / (KEEP / 16));
         uint64_t before = journal.bytes;
@@ -415,19 +402,4 @@ static void profiles_become_fewer(void **state) {
     spex_trace_profiles_free(&profiles);
     free(journal.path);
     spex_trace_disk_free(&disk);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_are_read),
-        cmocka_unit_test(seconds_are_read),
-        cmocka_unit_test(limits_stand_behind_the_folder),
-        cmocka_unit_test(batches_wait_in_order),
-        FOLDER_TEST(files_grow_and_are_replaced),
-        FOLDER_TEST(files_have_all_or_nothing_more),
-        FOLDER_TEST(files_that_do_not_close_fail),
-        FOLDER_TEST(room_is_made),
-        FOLDER_TEST(profiles_become_fewer),
-    };
-    return cmocka_run_group_tests_name("trace_files", tests, NULL, NULL);
 }

@@ -5,10 +5,6 @@
 #include "trace/metadata.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "../check.h"
 
@@ -82,7 +78,7 @@ static int teardown(void **state) {
 
 /* A number of two types has the type in the name; one that the program has told nothing of is its
  * number. */
-static void events_have_names(void **state) {
+TEST_WITH(events_have_names, setup, teardown) {
     static const struct spex_stream_site sites[] = {
         {.probe_id = 1, .probe_type = SPEX_LAT, .name = "query", .provider = "lib"},
         {.probe_id = 1, .probe_type = SPEX_LAT, .name = "again", .provider = "other"},
@@ -99,7 +95,6 @@ static void events_have_names(void **state) {
                                         "\"both:lat\"",
                                         "\"6:lat\"",
                                         "\"7\""};
-    (void)state;
     sites_put(sites, 3);
     sites_put(sites + 3, COUNT_OF(sites) - 3);
     for (size_t n = 0; n < COUNT_OF(names); n++) {
@@ -112,7 +107,7 @@ static void events_have_names(void **state) {
                  "\"both:cnt\"; fields := struct { }; };\n");
 }
 
-static void types_have_names_for_their_values(void **state) {
+TEST_WITH(types_have_names_for_their_values, setup, teardown) {
     static const struct {
         uint32_t type;
         unsigned values;
@@ -127,7 +122,6 @@ static void types_have_names_for_their_values(void **state) {
                  {SPEX_SNAPSHOT, 3, " uint8_t v0; uint8_t v1; uint8_t v2;"},
                  {SPEX_KERNEL, 2, " uint8_t ticks; uint8_t context;"},
                  {SPEX_KERNEL, 4, " uint8_t ticks; uint8_t context; uint8_t _p0; uint8_t _p1;"}};
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         char all[128];
         snprintf(all, sizeof(all), "\"%zu\"; fields := struct {%s }; };\n", c + 1, cases[c].fields);
@@ -136,9 +130,8 @@ static void types_have_names_for_their_values(void **state) {
 }
 
 /* The first value has a width of its own. */
-static void layouts_are_as_they_are_written(void **state) {
+TEST_WITH(layouts_are_as_they_are_written, setup, teardown) {
     static const unsigned others = SPEX_LAYOUT_OTHERS;
-    (void)state;
     expect_event(event_put(1, SPEX_SNAPSHOT, 3, 1 | 3 * others),
                  "\"1\"; fields := struct { uint16_t v0; uint64_t v1; uint64_t v2; }; };\n");
     expect_event(event_put(1, SPEX_SNAPSHOT, 3, 2 | SPEX_LAYOUT_THREAD),
@@ -164,8 +157,7 @@ static void expect_parameters(uint16_t probe, const char *parameters, unsigned c
     expect_event(event_put(probe, SPEX_KERNEL, 2 + count, 0), all);
 }
 
-static void parameters_have_their_names(void **state) {
-    (void)state;
+TEST_WITH(parameters_have_their_names, setup, teardown) {
     expect_parameters(1, "n, m", 2, " uint8_t _n; uint8_t _m;");
     expect_parameters(2, "n,m", 2, " uint8_t _n; uint8_t _m;");
     expect_parameters(3, "f(a, b), c[i, j], {d, e}.f", 3,
@@ -184,7 +176,7 @@ static void parameters_have_their_names(void **state) {
     expect_parameters(12, "n", 1, " uint8_t _n;");
 }
 
-static void the_trace_and_its_clock_are_described(void **state) {
+TEST_WITH(the_trace_and_its_clock_are_described, setup, teardown) {
     static const char expected[] =
         "trace {\n  major = 1; minor = 8;\n"
         "  uuid = \"00010203-0405-0607-0809-1aabbccddeff\";\n"
@@ -194,7 +186,6 @@ static void the_trace_and_its_clock_are_described(void **state) {
     static const char clock[] =
         "clock {\n  name = \"ticks\";\n  description = \"the processor's time stamp counter\";\n"
         "  freq = 2500000000;\n  offset_s = -5;\n  offset = 77;\n  absolute = true;\n};\n";
-    (void)state;
     if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
         assert_string_equal(part_of("p", "trace {", "hostname = \""), expected);
     assert_string_equal(part_of("a \"p\\q\"\n", "  procname", "};\n"),
@@ -203,12 +194,11 @@ static void the_trace_and_its_clock_are_described(void **state) {
 }
 
 /* Behind all else, in the order of their ids. */
-static void all_events_are_described(void **state) {
+TEST_WITH(all_events_are_described, setup, teardown) {
     static const char expected[] =
         "event { id = 0; stream_id = 0; name = \"3\"; fields := struct { uint8_t ticks; }; };\n"
         "event { id = 1; stream_id = 0; name = \"2\"; fields := struct { uint8_t ticks; }; };\n"
         "event { id = 2; stream_id = 0; name = \"3\"; fields := struct { uint16_t ticks; }; };\n";
-    (void)state;
     part_of("p", "  } v;\n  };\n};\n", "");
     assert_int_equal(event_put(3, SPEX_LAT, 1, 0), 0);
     assert_int_equal(event_put(2, SPEX_LAT, 1, 0), 1);
@@ -222,9 +212,8 @@ static void all_events_are_described(void **state) {
 }
 
 /* There may be so many classes; those that are known stay. */
-static void there_are_only_so_many_classes(void **state) {
+TEST_WITH(there_are_only_so_many_classes, setup, teardown) {
     struct spex_record record = {.probe_type = SPEX_LAT, .field_count = 1};
-    (void)state;
     for (uint32_t c = 0; c < SPEX_TRACE_CLASSES_MAX; c++) {
         record.probe_id = (uint16_t)c;
         assert_int_equal(spex_event_add(&classes, &record, 0), c);
@@ -237,19 +226,4 @@ static void there_are_only_so_many_classes(void **state) {
     assert_int_equal(spex_event_add(&classes, &record, 1), SPEX_TRACE_CLASSES_MAX);
     record.probe_type = SPEX_FLT;
     assert_int_equal(spex_event_find(&classes, &record, 0), -1);
-}
-
-#define METADATA_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        METADATA_TEST(events_have_names),
-        METADATA_TEST(types_have_names_for_their_values),
-        METADATA_TEST(layouts_are_as_they_are_written),
-        METADATA_TEST(parameters_have_their_names),
-        METADATA_TEST(the_trace_and_its_clock_are_described),
-        METADATA_TEST(all_events_are_described),
-        METADATA_TEST(there_are_only_so_many_classes),
-    };
-    return cmocka_run_group_tests_name("trace_metadata", tests, NULL, NULL);
 }

@@ -2,8 +2,6 @@
 /* Metrics of records whose statistics are known: computed here once more, in two passes and with
  * more digits. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "stats/tracer.h"
@@ -73,11 +71,10 @@ static void expect_series(const struct spex_record *records, size_t count, unsig
     assert_true(got.max == max);
 }
 
-static void moments_are_those_of_the_weighted_values(void **state) {
+TEST_WITH(moments_are_those_of_the_weighted_values, setup, teardown) {
     static struct spex_record records[RECORDS];
     uint64_t seed = 5, weight = 0;
     struct spex_metrics metrics;
-    (void)state;
     for (size_t i = 0; i < RECORDS; i++) {
         records[i] = snapshot(3, 1 + (uint32_t)random_below(&seed, 1000),
                               1000000000 + random_below(&seed, 1000), random_next(&seed) >> 20);
@@ -96,9 +93,8 @@ static void moments_are_those_of_the_weighted_values(void **state) {
     expect_series(records, RECORDS, 1);
 }
 
-static void a_weight_is_so_many_values(void **state) {
+TEST_WITH(a_weight_is_so_many_values, setup, teardown) {
     struct spex_series got;
-    (void)state;
     add((struct spex_record[]){latency(1, 3, 10), latency(1, 1, 50)}, 2);
     spex_tracer_series(tracer, 0, 0, &got);
     expect_near(got.mean, 20, 1e-12);
@@ -107,9 +103,8 @@ static void a_weight_is_so_many_values(void **state) {
     assert_true(spex_tracer_quantile(tracer, 0, 0, 0.76) == 50);
 }
 
-static void extremes(void **state) {
+TEST_WITH(extremes, setup, teardown) {
     struct spex_series got;
-    (void)state;
     add((struct spex_record[]){latency(1, 1, 0), latency(1, 1, (uint64_t)1 << 63),
                                latency(1, 1, UINT64_MAX), latency(2, UINT32_MAX, UINT64_MAX)},
         4);
@@ -128,11 +123,10 @@ static void extremes(void **state) {
 
 /* Of several threads, in batches that are longer than what is added at once; then one of another
  * weight. */
-static void records_of_one_weight(void **state) {
+TEST_WITH(records_of_one_weight, setup, teardown) {
     static struct spex_record records[RECORDS];
     uint64_t seed = 6;
     struct spex_metrics metrics;
-    (void)state;
     for (size_t i = 0; i < RECORDS; i++) {
         records[i] = latency(3, 7, 1 + random_below(&seed, 1000));
         records[i].marks = SPEX_MARK_DRAWN;
@@ -157,8 +151,7 @@ static void records_of_one_weight(void **state) {
 }
 
 /* Half a bucket beside the only value would be a value that never was. */
-static void quantiles_stay_between_least_and_greatest(void **state) {
-    (void)state;
+TEST_WITH(quantiles_stay_between_least_and_greatest, setup, teardown) {
     add((struct spex_record[]){latency(1, 1, 1000001), latency(2, 1, 1003519)}, 2);
     for (int q = 0; q <= 10; q++) {
         assert_true(spex_tracer_quantile(tracer, 0, 0, q / 10.0) == 1000001);
@@ -166,14 +159,13 @@ static void quantiles_stay_between_least_and_greatest(void **state) {
     }
 }
 
-static void types_and_their_fields(void **state) {
+TEST_WITH(types_and_their_fields, setup, teardown) {
     struct spex_record cnt = {.probe_type = SPEX_CNT, .weight = 4, .field_count = 1, .fields = {4}};
     struct spex_record tpt = {
         .probe_type = SPEX_TPT, .weight = 5, .field_count = 2, .fields = {5, 70}};
     struct spex_record bare = {.probe_type = SPEX_SNAPSHOT, .weight = 6};
     struct spex_metrics metrics;
     struct spex_series got;
-    (void)state;
     add(&bare, 1);
     add(&tpt, 1);
     add(&cnt, 1);
@@ -194,10 +186,9 @@ static void types_and_their_fields(void **state) {
     assert_true(metrics.count == 6);
 }
 
-static void probes_are_sorted_by_id_and_type(void **state) {
+TEST_WITH(probes_are_sorted_by_id_and_type, setup, teardown) {
     uint64_t seed = 9;
     uint64_t last = 0, records = 0;
-    (void)state;
     for (int i = 0; i < 20000; i++) {
         struct spex_record record = latency((uint16_t)(random_below(&seed, 200) * 300), 1, 1);
         record.probe_type = 1u << random_below(&seed, SPEX_PROBE_TYPES);
@@ -215,15 +206,13 @@ static void probes_are_sorted_by_id_and_type(void **state) {
     assert_int_equal(records, 20000);
 }
 
-static void nothing_added_nothing_there(void **state) {
-    (void)state;
+TEST_WITH(nothing_added_nothing_there, setup, teardown) {
     add(NULL, 0);
     assert_int_equal(spex_tracer_probes(tracer), 0);
     spex_tracer_destroy(NULL);
 }
 
-static void a_probe_is_found_by_id_and_type(void **state) {
-    (void)state;
+TEST_WITH(a_probe_is_found_by_id_and_type, setup, teardown) {
     assert_int_equal(spex_tracer_find(tracer, 1, SPEX_LAT), 0);
     for (uint16_t id = 1; id < 100; id += 2)
         add((struct spex_record[]){latency(id, 1, 5), snapshot(id, 1, 0, 0)}, 2);
@@ -241,7 +230,7 @@ static void a_probe_is_found_by_id_and_type(void **state) {
 }
 
 /* A loss right before a batch begins a stretch; one within it continues the last. */
-static void stretches_lie_between_losses(void **state) {
+TEST_WITH(stretches_lie_between_losses, setup, teardown) {
     static const struct {
         uint32_t lost;
         bool gap;
@@ -251,7 +240,6 @@ static void stretches_lie_between_losses(void **state) {
     enum { BATCH = 3 };
     static struct spex_values expected;
     uint64_t seed = 7;
-    (void)state;
     spex_values_clear(&expected);
     for (size_t b = 0; b < COUNT_OF(batches); b++) {
         double scale = (batches[b].lost + (double)BATCH) / BATCH;
@@ -275,9 +263,8 @@ static void stretches_lie_between_losses(void **state) {
 }
 
 /* Kish's effective number of records is count² over these. */
-static void squares_of_weights(void **state) {
+TEST_WITH(squares_of_weights, setup, teardown) {
     struct spex_metrics metrics;
-    (void)state;
     add((struct spex_record[]){latency(1, 3, 10), latency(1, (1 << 24) - 1, 50)}, 2);
     spex_tracer_metrics(tracer, 0, &metrics);
     assert_true(metrics.weight_squares == 9 + 16777215.0 * 16777215.0);
@@ -285,12 +272,11 @@ static void squares_of_weights(void **state) {
 }
 
 /* Their fields say nothing: they are executions, and no values. */
-static void records_without_values_are_in_no_mean(void **state) {
+TEST_WITH(records_without_values_are_in_no_mean, setup, teardown) {
     struct spex_record records[] = {latency(1, 1, 10), latency(1, 1, 0), latency(1, 1, 30),
                                     latency(2, 1, 0)};
     struct spex_metrics metrics;
     struct spex_series got;
-    (void)state;
     records[1].marks = SPEX_MARK_UNAVAILABLE | SPEX_MARK_OPENING;
     records[2].marks = SPEX_MARK_SCALED;
     records[3].marks = SPEX_MARK_UNAVAILABLE;
@@ -308,11 +294,10 @@ static void records_without_values_are_in_no_mean(void **state) {
 }
 
 /* Looks of the kernel sampler have no weight: they are values, and no records of executions. */
-static void records_without_weight_are_no_records(void **state) {
+TEST_WITH(records_without_weight_are_no_records, setup, teardown) {
     const struct spex_record records[] = {latency(1, 0, 10), latency(1, 1, 20), latency(1, 0, 30),
                                           latency(1, 2, 40)};
     struct spex_metrics metrics;
-    (void)state;
     add(records, 4);
     spex_tracer_metrics(tracer, 0, &metrics);
     assert_int_equal(metrics.records, 2);
@@ -322,12 +307,11 @@ static void records_without_weight_are_no_records(void **state) {
 
 /* A time that contains the making ready of a counter is no time of the program; a number of events
  * is as good as others. */
-static void times_with_an_opening_are_left_out(void **state) {
+TEST_WITH(times_with_an_opening_are_left_out, setup, teardown) {
     struct spex_record records[] = {latency(1, 1, 10), latency(1, 1, 1000), latency(1, 1, 30),
                                     snapshot(2, 1, 10, 20), snapshot(2, 1, 30, 20)};
     struct spex_metrics metrics;
     struct spex_series got;
-    (void)state;
     records[1].marks = records[4].marks = SPEX_MARK_OPENING;
     add(records, 5);
     spex_tracer_metrics(tracer, 0, &metrics);
@@ -346,10 +330,9 @@ static void expect_values(const struct spex_values *got, const struct spex_value
 }
 
 /* What came since is as if it had come alone; the extremes to the histogram's resolution. */
-static void values_since_an_earlier_time(void **state) {
+TEST_WITH(values_since_an_earlier_time, setup, teardown) {
     static struct spex_values before, since;
     uint64_t seed = 3;
-    (void)state;
     for (int i = 0; i < 1000; i++) {
         struct spex_record record = latency(1, 2, 1000000 + random_below(&seed, 1000));
         add(&record, 1);
@@ -370,9 +353,8 @@ static void values_since_an_earlier_time(void **state) {
     expect_near((double)since.max, (double)expected->max, 1.0 / 64);
 }
 
-static void nothing_since_an_earlier_time(void **state) {
+TEST_WITH(nothing_since_an_earlier_time, setup, teardown) {
     static struct spex_values values;
-    (void)state;
     struct spex_record record = latency(1, 2, 70);
     add(&record, 1);
     values = *spex_tracer_values(tracer, 0, 0);
@@ -396,9 +378,8 @@ static void expect_slowest(uint64_t ticks, uint32_t thread) {
 }
 
 /* Of the present window and the one before it, whatever has come since. */
-static void the_slowest_of_two_windows(void **state) {
+TEST_WITH(the_slowest_of_two_windows, setup, teardown) {
     struct spex_record records[] = {latency(1, 1, 20), latency(1, 1, 90), latency(1, 1, 30)};
-    (void)state;
     records[1].thread_id = 7;
     spex_tracer_window(tracer, 5);
     add(records, COUNT_OF(records));
@@ -418,10 +399,9 @@ static void the_slowest_of_two_windows(void **state) {
 }
 
 /* Its time contains the making ready of a counter, or there is none, or it is no time. */
-static void what_is_no_time_is_not_the_slowest(void **state) {
+TEST_WITH(what_is_no_time_is_not_the_slowest, setup, teardown) {
     struct spex_record opening = latency(1, 1, 90), unended = latency(1, 0, 90);
     const struct spex_record some = snapshot(0, 1, 90, 90);
-    (void)state;
     opening.marks = SPEX_MARK_OPENING;
     add(&opening, 1);
     add(&unended, 1);
@@ -449,10 +429,9 @@ static void expect_told(uint16_t id, uint32_t type, uint64_t records, double cou
 
 /* Of one number, but of two types; with two values and with one; and two that say nothing, one of
  * which stands for no execution. */
-static void a_batch_of_unlike_records(void **state) {
+TEST_WITH(a_batch_of_unlike_records, setup, teardown) {
     struct spex_record records[] = {latency(1, 1, 10),     latency(1, 1, 70), snapshot(2, 1, 20, 3),
                                     snapshot(2, 1, 40, 0), latency(3, 1, 10), latency(3, 0, 30)};
-    (void)state;
     records[1].probe_type = SPEX_FLT;
     records[3].field_count = 1;
     records[4].marks = records[5].marks = SPEX_MARK_OPENING;
@@ -469,13 +448,12 @@ static void a_batch_of_unlike_records(void **state) {
 /* Batches in which the records of many probes alternate, as if each came alone. Probes and types
  * appear in the middle of them, some records have no values, and some follow others of the same
  * probe. */
-static void many_probes_in_a_batch(void **state) {
+TEST_WITH(many_probes_in_a_batch, setup, teardown) {
     enum { MOST = 60, BATCHES = 2000, TYPES = 3 };
     static const uint32_t type[TYPES] = {SPEX_LAT, SPEX_CNT, SPEX_TPT};
     struct spex_record records[MOST];
     struct spex_tracer *alone;
     uint64_t seed = 21;
-    (void)state;
     assert_int_equal(spex_tracer_create(&alone), 0);
     for (unsigned b = 0; b < BATCHES; b++) {
         size_t count = 1 + random_below(&seed, MOST);
@@ -510,32 +488,4 @@ static void many_probes_in_a_batch(void **state) {
         }
     }
     spex_tracer_destroy(alone);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(nothing_added_nothing_there),
-        TEST(moments_are_those_of_the_weighted_values),
-        TEST(a_weight_is_so_many_values),
-        TEST(records_of_one_weight),
-        TEST(extremes),
-        TEST(quantiles_stay_between_least_and_greatest),
-        TEST(types_and_their_fields),
-        TEST(probes_are_sorted_by_id_and_type),
-        TEST(a_probe_is_found_by_id_and_type),
-        TEST(stretches_lie_between_losses),
-        TEST(squares_of_weights),
-        TEST(records_without_values_are_in_no_mean),
-        TEST(records_without_weight_are_no_records),
-        TEST(times_with_an_opening_are_left_out),
-        TEST(values_since_an_earlier_time),
-        TEST(nothing_since_an_earlier_time),
-        TEST(the_slowest_of_two_windows),
-        TEST(what_is_no_time_is_not_the_slowest),
-        TEST(a_batch_of_unlike_records),
-        TEST(many_probes_in_a_batch),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>
@@ -17,7 +15,15 @@
 #include "tune/own_space.h"
 #include "tuned.h"
 
-static void the_best_is_found_and_applied(void **state) {
+TEST_WITH(there_is_nothing_to_look_at_before, set_up, tear_down) {
+    struct spex_tune_report report = {.size = sizeof(report)};
+    assert_int_equal(spex_tune_look(&report), -ENODATA);
+    assert_int_equal(spex_tune_stop(), 0);
+    report.size--;
+    assert_int_equal(spex_tune_look(&report), -EINVAL);
+}
+
+TEST_WITH(the_best_is_found_and_applied, set_up, tear_down) {
     const struct spex_space space = space_for();
     const struct spex_tune_options options = options_for(&space);
     size_t best[2], now[2];
@@ -25,7 +31,6 @@ static void the_best_is_found_and_applied(void **state) {
     struct spex_tune_report report = {
         .size = sizeof(report), .best_levels = best, .best_measured = &measured, .levels = now};
     unsigned wrong = 0;
-    (void)state;
     tune_begin(&options);
     tune_wait();
     assert_int_equal(spex_tune_look(&report), 0);
@@ -54,11 +59,10 @@ static void note_levels(void *user, const struct spex_tune_trial *trial) {
     memcpy(user, trial->levels, 2 * sizeof(*trial->levels));
 }
 
-static void something_else_can_be_left(void **state) {
+TEST_WITH(something_else_can_be_left, set_up, tear_down) {
     const struct spex_space space = space_for();
     struct spex_tune_options options = options_for(&space);
     size_t levels[2] = {1, 0};
-    (void)state;
     options.leave = SPEX_TUNE_DEFAULTS;
     tune_begin(&options);
     tune_wait();
@@ -70,7 +74,7 @@ static void something_else_can_be_left(void **state) {
     assert_int_equal(in_force(), configuration(levels));
 }
 
-static void limits_are_kept_to(void **state) {
+TEST_WITH(limits_are_kept_to, set_up, tear_down) {
     const struct spex_criterion criteria[] = {
         criterion,
         {.probe = "tune.value:snapshot",
@@ -84,7 +88,6 @@ static void limits_are_kept_to(void **state) {
     struct spex_measured measured[2];
     struct spex_tune_report report = {
         .size = sizeof(report), .best_levels = best, .best_measured = measured};
-    (void)state;
     space.criteria = criteria;
     space.criterion_count = 2;
     const struct spex_tune_options options = options_for(&space);
@@ -96,11 +99,10 @@ static void limits_are_kept_to(void **state) {
     assert_int_equal(truth_of(best[0], best[1]), 115);
 }
 
-static void what_the_user_selects_stays(void **state) {
+TEST_WITH(what_the_user_selects_stays, set_up, tear_down) {
     const struct spex_space space = space_for();
     const struct spex_tune_options options = options_for(&space);
     char text[64];
-    (void)state;
     assert_int_equal(spex_set("tune.other"), 1);
     tune_begin(&options);
     assert_int_equal(status_now().sites_on, 2);
@@ -115,9 +117,8 @@ static void what_the_user_selects_stays(void **state) {
     assert_int_equal(status_now().sites_on, 1);
 }
 
-static void the_user_has_the_last_word(void **state) {
+TEST_WITH(the_user_has_the_last_word, set_up, tear_down) {
     struct spex_space space = space_for();
-    (void)state;
     space.rules.startup_seconds = 0.02;
     space.rules.trials_max = 1;
     const struct spex_tune_options options = options_for(&space);
@@ -131,11 +132,10 @@ static void the_user_has_the_last_word(void **state) {
     assert_int_equal(in_force(), configuration((const size_t[]){1, 0})); /* the defaults */
 }
 
-static void a_probe_that_is_not_there_is_named(void **state) {
+TEST_WITH(a_probe_that_is_not_there_is_named, set_up, tear_down) {
     const struct spex_criterion missing = {
         .probe = "tune.missing:lat", .metric = "p99", .goal = SPEX_MINIMISE};
     struct spex_space space = space_for();
-    (void)state;
     space.rules.startup_seconds = 0.02;
     space.rules.trials_max = 1;
     space.criteria = &missing;
@@ -145,14 +145,13 @@ static void a_probe_that_is_not_there_is_named(void **state) {
 }
 
 /* Two libraries with a probe 700, whose sites are registered as their constructors do it. */
-static void probes_of_two_providers_are_not_one(void **state) {
+TEST_WITH(probes_of_two_providers_are_not_one, set_up, tear_down) {
     static const char file[] = "library.c";
     static const struct spex_probe_name declared[] = {{0, "/liba"}, {0, "/libb"}};
     const struct spex_criterion ambiguous = {
         .probe = "700:lat", .metric = "p99", .goal = SPEX_MINIMISE};
     struct spex_space space = space_for();
     struct spex_site sites[2];
-    (void)state;
     for (int l = 0; l < 2; l++) {
         sites[l] = (struct spex_site){
             .probe_id = 700, .type_number = SPEX_TYPE_NUMBER_(SPEX_LAT), .subsample = 1};
@@ -170,10 +169,9 @@ static void probes_of_two_providers_are_not_one(void **state) {
         spex_module_unregister(&sites[l]);
 }
 
-static void a_configuration_that_fails_is_a_failed_run(void **state) {
+TEST_WITH(a_configuration_that_fails_is_a_failed_run, set_up, tear_down) {
     struct spex_space space = space_for();
     struct spex_tune_options options = options_for(&space);
-    (void)state;
     seen.refused = 3;
     tune_begin(&options);
     struct spex_tune_report report = tune_wait();
@@ -186,9 +184,8 @@ static void a_configuration_that_fails_is_a_failed_run(void **state) {
     assert_int_equal(truth_of((in_force() - 1) / MODES, (in_force() - 1) % MODES), 110);
 }
 
-static void it_ends_by_itself_after_so_many_runs(void **state) {
+TEST_WITH(it_ends_by_itself_after_so_many_runs, set_up, tear_down) {
     struct spex_space space = space_for();
-    (void)state;
     space.rules.trials_max = 3;
     const struct spex_tune_options options = options_for(&space);
     tune_begin(&options);
@@ -204,11 +201,10 @@ static void expect_refused(const struct spex_tune_options *options, int err, con
     assert_int_equal(status_now().sites_on, 0);
 }
 
-static void bad_options_are_refused(void **state) {
+TEST_WITH(bad_options_are_refused, set_up, tear_down) {
     const struct spex_space space = space_for();
     struct spex_tune_options options;
     struct spex_policy_ops old = *spex_policy_named("grid");
-    (void)state;
     old.abi--;
     expect_refused(NULL, -EINVAL, "options of this version");
 #define EXPECT_REFUSED(member, value, err, words)                                                  \
@@ -229,36 +225,12 @@ static void bad_options_are_refused(void **state) {
     expect_refused(&options, -EPERM, "spex has not been started");
 }
 
-/* 2^40 configurations are taken, and no more; a boolean needs no values. */
-static void there_may_be_many_configurations(void **state) {
-    struct spex_parameter many[42];
-    struct spex_own_space *own;
-    struct spex_error why = {""};
-    struct spex_space space = space_for();
-    (void)state;
-    for (size_t p = 0; p < COUNT_OF(many); p++)
-        many[p] = (struct spex_parameter){.name = "p", .kind = SPEX_BOOLEAN};
-    space.parameters = many;
-    space.threads_parameter = space.parameter_count = 40;
-    assert_int_equal(spex_own_space_make(&space, &own, &why), 0);
-    const struct spex_space *made = &own->space;
-    assert_int_equal(made->parameters[39].count, 2);
-    assert_string_equal(made->parameters[39].values[1].text, "true");
-    assert_int_equal(made->parameters[39].values[1].integer, 1);
-    assert_string_equal(made->parameters[39].unit, "");
-    spex_own_space_free(own);
-    space.threads_parameter = space.parameter_count = 41;
-    assert_int_equal(spex_own_space_make(&space, &own, &why), -EINVAL);
-    assert_string_equal(why.text, "at most 2^40 configurations were expected");
-}
-
-static void bad_spaces_are_refused(void **state) {
+TEST_WITH(bad_spaces_are_refused, set_up, tear_down) {
     static const struct spex_value from_zero[] = {{.integer = 0}, {.integer = 1}};
     struct spex_parameter bad[2];
     struct spex_criterion goals[2];
     struct spex_space space;
     struct spex_tune_options options;
-    (void)state;
 #define EXPECT_REFUSED(change, words)                                                              \
     space = space_for();                                                                           \
     memcpy(bad, parameters, sizeof(bad));                                                          \
@@ -308,31 +280,24 @@ static void bad_spaces_are_refused(void **state) {
 #undef EXPECT_REFUSED
 }
 
-static void there_is_nothing_to_look_at_before(void **state) {
-    struct spex_tune_report report = {.size = sizeof(report)};
-    (void)state;
-    assert_int_equal(spex_tune_look(&report), -ENODATA);
-    assert_int_equal(spex_tune_stop(), 0);
-    report.size--;
-    assert_int_equal(spex_tune_look(&report), -EINVAL);
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(there_is_nothing_to_look_at_before),
-        TEST(the_best_is_found_and_applied),
-        TEST(something_else_can_be_left),
-        TEST(limits_are_kept_to),
-        TEST(what_the_user_selects_stays),
-        TEST(the_user_has_the_last_word),
-        TEST(a_probe_that_is_not_there_is_named),
-        TEST(probes_of_two_providers_are_not_one),
-        TEST(a_configuration_that_fails_is_a_failed_run),
-        TEST(it_ends_by_itself_after_so_many_runs),
-        TEST(bad_options_are_refused),
-        TEST(bad_spaces_are_refused),
-        TEST(there_may_be_many_configurations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+/* 2^40 configurations are taken, and no more; a boolean needs no values. */
+TEST_WITH(there_may_be_many_configurations, set_up, tear_down) {
+    struct spex_parameter many[42];
+    struct spex_own_space *own;
+    struct spex_error why = {""};
+    struct spex_space space = space_for();
+    for (size_t p = 0; p < COUNT_OF(many); p++)
+        many[p] = (struct spex_parameter){.name = "p", .kind = SPEX_BOOLEAN};
+    space.parameters = many;
+    space.threads_parameter = space.parameter_count = 40;
+    assert_int_equal(spex_own_space_make(&space, &own, &why), 0);
+    const struct spex_space *made = &own->space;
+    assert_int_equal(made->parameters[39].count, 2);
+    assert_string_equal(made->parameters[39].values[1].text, "true");
+    assert_int_equal(made->parameters[39].values[1].integer, 1);
+    assert_string_equal(made->parameters[39].unit, "");
+    spex_own_space_free(own);
+    space.threads_parameter = space.parameter_count = 41;
+    assert_int_equal(spex_own_space_make(&space, &own, &why), -EINVAL);
+    assert_string_equal(why.text, "at most 2^40 configurations were expected");
 }

@@ -4,8 +4,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "../check.h"
 #include "../status.h"
@@ -97,10 +95,9 @@ static void expect_no_start(const struct spex_tune_options *options, int err, co
     assert_int_equal(seen.configured + seen.finished, 0);
 }
 
-static void what_cannot_begin(void **state) {
+TEST_WITH(what_cannot_begin, set_up, tear_down) {
     const struct spex_space space = space_for();
     struct spex_tune_options options = told_options(&space, 3);
-    (void)state;
     told.init = -ENOSPC;
     expect_no_start(&options, -ENOSPC,
                     "policy \"told\" cannot explore this space: No space left on device");
@@ -117,10 +114,9 @@ static void what_cannot_begin(void **state) {
     assert_int_equal(told.finals, 3);
 }
 
-static void a_policy_that_fails(void **state) {
+TEST_WITH(a_policy_that_fails, set_up, tear_down) {
     const struct spex_space space = space_for();
     struct spex_tune_options options = told_options(&space, 3);
-    (void)state;
     told.next = -EIO;
     options.finished = NULL;
     tune_begin(&options);
@@ -135,11 +131,10 @@ static void a_policy_that_fails(void **state) {
     assert_int_equal(status_now().sites_on, 0);
 }
 
-static void what_is_left_may_be_refused(void **state) {
+TEST_WITH(what_is_left_may_be_refused, set_up, tear_down) {
     const struct spex_space space = space_for();
     struct spex_tune_options options = told_options(&space, 3);
     char why[128];
-    (void)state;
     options.leave = SPEX_TUNE_DEFAULTS;
     seen.refused = 1;
     tune_begin(&options);
@@ -153,10 +148,9 @@ static void what_is_left_may_be_refused(void **state) {
 }
 
 /* A run that could not be configured leaves it open what is in force, so it is configured again. */
-static void what_was_refused_is_not_in_force(void **state) {
+TEST_WITH(what_was_refused_is_not_in_force, set_up, tear_down) {
     const struct spex_space space = space_for();
     struct spex_tune_options options = told_options(&space, 1);
-    (void)state;
     seen.refused = 1; /* the default */
     options.leave = SPEX_TUNE_DEFAULTS;
     tune_begin(&options);
@@ -171,15 +165,4 @@ static void what_was_refused_is_not_in_force(void **state) {
     tune_begin(&options);
     assert_int_equal(tune_wait().failed, 2);
     assert_int_equal(seen.configured, 2);
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(what_cannot_begin),
-        TEST(a_policy_that_fails),
-        TEST(what_is_left_may_be_refused),
-        TEST(what_was_refused_is_not_in_force),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

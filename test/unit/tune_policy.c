@@ -5,10 +5,6 @@
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <spex/atomic.h>
 #include <spex/probe.h>
@@ -115,10 +111,9 @@ static struct spex_tune_options own_options(const struct spex_space *space) {
     return options;
 }
 
-static void a_policy_of_ones_own_decides(void **state) {
+TEST_WITH(a_policy_of_ones_own_decides, set_up, tear_down) {
     const struct spex_space space = space_for();
     const struct spex_tune_options options = own_options(&space);
-    (void)state;
     own.runs = 100;
     own.search = true;
     tune_begin(&options);
@@ -132,10 +127,9 @@ static void a_policy_of_ones_own_decides(void **state) {
     assert_int_equal(in_force(), configuration((const size_t[]){3, 1}));
 }
 
-static void a_policy_may_end_at_once(void **state) {
+TEST_WITH(a_policy_may_end_at_once, set_up, tear_down) {
     const struct spex_space space = space_for();
     const struct spex_tune_options options = own_options(&space);
-    (void)state;
     tune_begin(&options);
     struct spex_tune_report report = tune_wait();
     assert_int_equal(report.result, 0);
@@ -147,10 +141,9 @@ static void a_policy_may_end_at_once(void **state) {
     assert_int_equal(spex_tune_trials(check_trial, NULL), 0);
 }
 
-static void a_plan_outside_of_the_space_ends_it(void **state) {
+TEST_WITH(a_plan_outside_of_the_space_ends_it, set_up, tear_down) {
     const struct spex_space space = space_for();
     const struct spex_tune_options options = own_options(&space);
-    (void)state;
     own.runs = 1;
     own.level = BATCHES;
     tune_begin(&options);
@@ -172,9 +165,8 @@ static void endless_begin(const struct spex_space *space) {
         sched_yield();
 }
 
-static void it_stops_in_mid_run(void **state) {
+TEST_WITH(it_stops_in_mid_run, set_up, tear_down) {
     const struct spex_space space = space_for();
-    (void)state;
     endless_begin(&space);
     assert_true(look().running);
     assert_int_equal(spex_tune_stop(), 0);
@@ -189,9 +181,8 @@ static void it_stops_in_mid_run(void **state) {
     assert_int_equal(spex_tune_stop(), 0);
 }
 
-static void it_stops_when_spex_does(void **state) {
+TEST_WITH(it_stops_when_spex_does, set_up, tear_down) {
     const struct spex_space space = space_for();
-    (void)state;
     endless_begin(&space);
     assert_int_equal(spex_stop(), 0);
     assert_int_equal(tune_wait().result, -ECANCELED);
@@ -201,10 +192,9 @@ static void it_stops_when_spex_does(void **state) {
     assert_int_equal(spex_tune_stop(), 0);
 }
 
-static void configure_may_ask_for_the_end(void **state) {
+TEST_WITH(configure_may_ask_for_the_end, set_up, tear_down) {
     const struct spex_space space = space_for();
     const struct spex_tune_options options = options_for(&space);
-    (void)state;
     seen.stop = true;
     tune_begin(&options);
     assert_int_equal(tune_wait().result, -ECANCELED);
@@ -223,11 +213,10 @@ static int configure_and_start(void *user, const struct spex_space *space, const
     return configure(user, space, levels);
 }
 
-static void there_is_one_at_a_time(void **state) {
+TEST_WITH(there_is_one_at_a_time, set_up, tear_down) {
     const struct spex_space space = space_for();
     struct spex_tune_options options = own_options(&space);
     char why[64] = "";
-    (void)state;
     endless_begin(&space);
     assert_int_equal(spex_tune_start(&options, why, sizeof(why)), -EBUSY);
     assert_string_equal(why, "another tuning is running");
@@ -284,9 +273,8 @@ static void fork_and_check(void) {
     assert_int_equal(child_exit_status(child), 0);
 }
 
-static void a_child_has_none_and_may_start_one(void **state) {
+TEST_WITH(a_child_has_none_and_may_start_one, set_up, tear_down) {
     const struct spex_space space = space_for();
-    (void)state;
     endless_begin(&space);
     uint64_t before = spex_fetch_add_relaxed(&own.records, 0);
     fork_and_check();
@@ -299,19 +287,8 @@ static void a_child_has_none_and_may_start_one(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_policy_of_ones_own_decides),
-        TEST(a_policy_may_end_at_once),
-        TEST(a_plan_outside_of_the_space_ends_it),
-        TEST(it_stops_in_mid_run),
-        TEST(it_stops_when_spex_does),
-        TEST(configure_may_ask_for_the_end),
-        TEST(there_is_one_at_a_time),
-        TEST(a_child_has_none_and_may_start_one),
-    };
     if (getenv("TEST_EMULATED"))
         puts("SKIP: of a fork's child the start: the emulator (QEMU 7.2) ends a child that starts "
              "threads");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(NULL, NULL);
 }

@@ -3,8 +3,6 @@
  * and how sure its values are. */
 #define _GNU_SOURCE
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../check.h"
 #include "base/student.h"
@@ -129,9 +127,8 @@ static void expect_report(const struct spex_tune_session *session) {
     assert_int_equal(little.best_trials, count);
 }
 
-static void reports_say_what_the_runs_say(void **state) {
+TEST(reports_say_what_the_runs_say) {
     uint64_t random = 5;
-    (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct spex_own_space own = {.space = space};
         size_t now[PARAMETERS] = {2, 0, 1};
@@ -151,9 +148,4 @@ static void reports_say_what_the_runs_say(void **state) {
         spex_summary_free(&session.summary);
         spex_trials_free(&session.trials);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reports_say_what_the_runs_say)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,10 +6,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <spex/functions.h>
 #include <spex/probe.h>
@@ -33,9 +31,8 @@ static void handler_set(int signal, void (*handler)(int)) {
     assert_int_equal(sigaction(signal, &action, NULL), 0);
 }
 
-static void a_handler_runs_when_the_section_has_ended(void **state) {
+TEST(a_handler_runs_when_the_section_has_ended) {
     struct spex_uninterrupted outer, inner;
-    (void)state;
     handler_set(SIGTERM, handle);
     handled = 0;
     spex_uninterrupted_begin(&outer);
@@ -49,9 +46,8 @@ static void a_handler_runs_when_the_section_has_ended(void **state) {
     handler_set(SIGTERM, SIG_DFL);
 }
 
-static void errno_is_as_before(void **state) {
+TEST(errno_is_as_before) {
     struct spex_uninterrupted before;
-    (void)state;
     errno = EXDEV;
     spex_uninterrupted_begin(&before);
     errno = 0;
@@ -76,9 +72,8 @@ static int end_of_child(int signal) {
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-static void what_ends_a_program_ends_it(void **state) {
+TEST(what_ends_a_program_ends_it) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT};
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(signals); i++)
         assert_int_equal(end_of_child(signals[i]), signals[i]);
 }
@@ -92,9 +87,8 @@ static int in_handler(int signal) {
     return !sigismember(&blocked, signal);
 }
 
-static void what_a_thread_raises_itself_is_not_held(void **state) {
+TEST(what_a_thread_raises_itself_is_not_held) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(signals); i++)
         assert_true(in_handler(signals[i]));
     assert_false(in_handler(SIGALRM));
@@ -154,14 +148,12 @@ static int status_of_start(void (*handler)(int)) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static void a_handler_may_exit_while_spex_starts(void **state) {
-    (void)state;
+TEST(a_handler_may_exit_while_spex_starts) {
     SKIP_WITHOUT_CHILDREN();
     assert_int_equal(status_of_start(exit_handle), 7);
 }
 
-static void a_handler_may_fork_while_spex_starts(void **state) {
-    (void)state;
+TEST(a_handler_may_fork_while_spex_starts) {
     SKIP_WITHOUT_CHILDREN();
     assert_int_equal(status_of_start(fork_handle), 3);
 }
@@ -263,20 +255,18 @@ static void *run_cancelled(void *arg) {
     return arg;
 }
 
-static void no_function_and_no_probe_is_a_point_of_cancellation(void **state) {
+TEST(no_function_and_no_probe_is_a_point_of_cancellation) {
     pthread_t thread;
     void *result;
-    (void)state;
     assert_int_equal(pthread_create(&thread, NULL, run_cancelled, NULL), 0);
     assert_int_equal(pthread_join(thread, &result), 0);
     assert_ptr_equal(result, PTHREAD_CANCELED);
     assert_int_equal(step, COUNT_OF(steps));
 }
 
-static void a_lock_knows_its_owner(void **state) {
+TEST(a_lock_knows_its_owner) {
     struct spex_lock lock = SPEX_LOCK_FREE;
     int status;
-    (void)state;
     assert_false(spex_lock_is_mine(&lock));
     spex_lock_take(&lock);
     assert_true(spex_lock_is_mine(&lock));
@@ -308,10 +298,9 @@ static void give_unowned(void) {
     spex_lock_give(&lock);
 }
 
-static void a_build_for_debugging_aborts_where_a_lock_is_misused(void **state) {
+TEST(a_build_for_debugging_aborts_where_a_lock_is_misused) {
     static void (*const misuses[])(void) = {take_twice, give_unowned};
     const struct rlimit none = {0, 0};
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(misuses); i++) {
         int status;
         fflush(NULL);
@@ -328,20 +317,3 @@ static void a_build_for_debugging_aborts_where_a_lock_is_misused(void **state) {
     }
 }
 #endif
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_handler_runs_when_the_section_has_ended),
-        cmocka_unit_test(errno_is_as_before),
-        cmocka_unit_test(what_ends_a_program_ends_it),
-        cmocka_unit_test(what_a_thread_raises_itself_is_not_held),
-        cmocka_unit_test(a_handler_may_exit_while_spex_starts),
-        cmocka_unit_test(a_handler_may_fork_while_spex_starts),
-        cmocka_unit_test(no_function_and_no_probe_is_a_point_of_cancellation),
-        cmocka_unit_test(a_lock_knows_its_owner),
-#ifndef NDEBUG
-        cmocka_unit_test(a_build_for_debugging_aborts_where_a_lock_is_misused),
-#endif
-    };
-    return cmocka_run_group_tests_name("uninterrupted", tests, NULL, NULL);
-}

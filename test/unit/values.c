@@ -2,7 +2,6 @@
 /* Sets of values against the same made at once: a difference is what was added, and values with
  * losses are both sets together. */
 #include <math.h>
-#include <string.h>
 
 #include "../check.h"
 #include "../values_take.h"
@@ -39,10 +38,9 @@ static void expect_in_bucket(uint64_t value, uint64_t expected) {
     assert_int_equal(spex_histogram_bucket(value), spex_histogram_bucket(expected));
 }
 
-static void a_difference_is_what_was_added(void **state) {
+TEST(a_difference_is_what_was_added) {
     static struct spex_values before, since, all;
     uint64_t random = 1;
-    (void)state;
     for (int set = 0; set < SETS; set++) {
         spex_values_clear(&all);
         spex_values_clear(&since);
@@ -63,9 +61,8 @@ static void a_difference_is_what_was_added(void **state) {
 
 /* The extremes of all bound those of a part: the least and the greatest are exact where they are
  * in the part's buckets. */
-static void extremes_of_a_part_are_within_those_of_all(void **state) {
+TEST(extremes_of_a_part_are_within_those_of_all) {
     static struct spex_values before, all;
-    (void)state;
     spex_values_clear(&all);
     values_take(&all, 5000, 1);
     before = all;
@@ -86,9 +83,8 @@ static void extremes_of_a_part_are_within_those_of_all(void **state) {
 }
 
 /* Where all are alike, so are those of a part, of whatever scale: a bucket's middle is another. */
-static void a_part_of_what_is_alike_is_alike(void **state) {
+TEST(a_part_of_what_is_alike_is_alike) {
     static const double numbers[] = {-200, -0.75, 0, 0.3, 201, 1e9, -1e300};
-    (void)state;
     for (size_t n = 0; n < sizeof(numbers) / sizeof(*numbers); n++) {
         static struct spex_values values, before;
         spex_values_clear(&values);
@@ -107,10 +103,9 @@ static void a_part_of_what_is_alike_is_alike(void **state) {
 
 /* A few small values after many great ones: the sums of the latter are rounded by more than the
  * former come to. */
-static void what_is_left_of_great_sums_is_not_rounding(void **state) {
+TEST(what_is_left_of_great_sums_is_not_rounding) {
     static struct spex_values before, since, all;
     uint64_t random = 7;
-    (void)state;
     spex_values_clear(&all);
     for (int n = 0; n < 1000; n++)
         values_take(&all, (UINT64_C(1) << 40) + random_next(&random) % 1000003, 1 + n % 7);
@@ -135,9 +130,8 @@ static void what_is_left_of_great_sums_is_not_rounding(void **state) {
 }
 
 /* What never had a value but 0 in an interval has no mean, whatever was before. */
-static void zeros_after_something_are_zeros(void **state) {
+TEST(zeros_after_something_are_zeros) {
     static struct spex_values before, all;
-    (void)state;
     spex_values_clear(&all);
     for (int n = 1; n <= 1000; n++)
         values_take(&all, (uint64_t)(n % 3), (uint32_t)(1 + n % 5));
@@ -149,10 +143,9 @@ static void zeros_after_something_are_zeros(void **state) {
     assert_true(all.weight == 312);
 }
 
-static void nothing_is_left_of_a_set_less_itself(void **state) {
+TEST(nothing_is_left_of_a_set_less_itself) {
     static struct spex_values before, all, none;
     uint64_t random = 3;
-    (void)state;
     spex_values_clear(&none);
     spex_values_clear(&all);
     add_some(&all, NULL, MOST, &random);
@@ -166,10 +159,9 @@ static void nothing_is_left_of_a_set_less_itself(void **state) {
 }
 
 /* Losses stand for executions of the same values: whole ones are as if they had been recorded. */
-static void values_with_losses_are_both(void **state) {
+TEST(values_with_losses_are_both) {
     static struct spex_values values, losses, both, got;
     uint64_t random = 4;
-    (void)state;
     for (int set = 0; set < SETS; set++) {
         spex_values_clear(&values);
         spex_values_clear(&losses);
@@ -186,10 +178,9 @@ static void values_with_losses_are_both(void **state) {
 
 /* A part of the losses counts by that part; what is rounded in one bucket is made up for in those
  * behind it. */
-static void a_part_of_losses_counts_by_its_part(void **state) {
+TEST(a_part_of_losses_counts_by_its_part) {
     static struct spex_values values, losses, got;
     uint64_t random = 5;
-    (void)state;
     for (int set = 1; set <= SETS; set++) {
         double factor = (double)set / SETS, owed = 0;
         spex_values_clear(&values);
@@ -217,10 +208,9 @@ static void a_part_of_losses_counts_by_its_part(void **state) {
 }
 
 /* Weights that another process has made up are bounded. */
-static void no_losses_change_nothing(void **state) {
+TEST(no_losses_change_nothing) {
     static struct spex_values values, losses, got;
     uint64_t random = 6;
-    (void)state;
     spex_values_clear(&values);
     spex_values_clear(&losses);
     add_some(&values, NULL, MOST, &random);
@@ -238,19 +228,4 @@ static void no_losses_change_nothing(void **state) {
     losses.histogram.weights[7] = UINT64_MAX;
     spex_values_weigh(&got, &values, &losses, 1);
     assert_int_equal(got.histogram.weights[7] - values.histogram.weights[7], UINT64_C(1) << 62);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_difference_is_what_was_added),
-        cmocka_unit_test(extremes_of_a_part_are_within_those_of_all),
-        cmocka_unit_test(a_part_of_what_is_alike_is_alike),
-        cmocka_unit_test(what_is_left_of_great_sums_is_not_rounding),
-        cmocka_unit_test(zeros_after_something_are_zeros),
-        cmocka_unit_test(nothing_is_left_of_a_set_less_itself),
-        cmocka_unit_test(values_with_losses_are_both),
-        cmocka_unit_test(a_part_of_losses_counts_by_its_part),
-        cmocka_unit_test(no_losses_change_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

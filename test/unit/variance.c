@@ -3,10 +3,7 @@
  * samples of populations that are known, against what the means and shares really do. Records are
  * made here, so that there can be many. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "../check.h"
 #include "base/service_thread.h"
@@ -34,10 +31,9 @@ static double variance_about(double mean) {
     return sums.local + sums.distances - 2 * m * sums.products + m * m * sums.weights;
 }
 
-static void single_executions(void **state) {
+TEST(single_executions) {
     uint64_t random = 1;
     double expected = 0;
-    (void)state;
     clear(500);
     for (int i = 0; i < 1000; i++) {
         uint64_t value = random_below(&random, 1000);
@@ -49,8 +45,7 @@ static void single_executions(void **state) {
     expect_near(variance_about(450), expected, 1e-9);
 }
 
-static void what_is_recorded_for_sure_adds_nothing(void **state) {
-    (void)state;
+TEST(what_is_recorded_for_sure_adds_nothing) {
     clear(0);
     for (uint64_t v = 0; v < 100; v++)
         spex_variance_single(&variance, v, 1, 1);
@@ -61,11 +56,10 @@ static void what_is_recorded_for_sure_adds_nothing(void **state) {
 }
 
 /* The first has no neighbour; the last goes on. */
-static void bursts_are_compared_with_their_neighbours(void **state) {
+TEST(bursts_are_compared_with_their_neighbours) {
     static const double means[] = {10, 20, 26};
     const double squares =
         8.0 * 5 * 8 * 5 * (1 - 1.0 / 5); /* w (w - 1) for each pair of executions */
-    (void)state;
     clear(7);
     for (size_t b = 0; b < COUNT_OF(means); b++)
         for (int i = 0; i < 8; i++)
@@ -76,8 +70,7 @@ static void bursts_are_compared_with_their_neighbours(void **state) {
 }
 
 /* Each of w s executions that its records stand for is there with 1 / (w s). */
-static void records_that_are_left_stand_for_those_lost(void **state) {
-    (void)state;
+TEST(records_that_are_left_stand_for_those_lost) {
     clear(0);
     spex_variance_stretch(&variance, 1, 3);
     spex_variance_single(&variance, 10, 4, 3);
@@ -87,9 +80,8 @@ static void records_that_are_left_stand_for_those_lost(void **state) {
     expect_near(variance_about(0), 4 * 3 * (4 * 3 - 1) * 100.0 + 4 * 3 * 100, 1e-9);
 }
 
-static void what_was_before_is_taken_out(void **state) {
+TEST(what_was_before_is_taken_out) {
     static struct spex_variance before, later;
-    (void)state;
     clear(0);
     for (uint64_t v = 0; v < 100; v++)
         spex_variance_in_burst(&variance, v * v, 3, 1, v % 10 == 0);
@@ -106,10 +98,9 @@ static void what_was_before_is_taken_out(void **state) {
 }
 
 /* On average: a single one is off by a third. */
-static void rows_tell_the_variance_of_a_share(void **state) {
+TEST(rows_tell_the_variance_of_a_share) {
     enum { LIMIT = 50, VARIANCES = 2000 };
     double sum = 0, expected = 0;
-    (void)state;
     for (uint64_t trial = 0; trial < VARIANCES; trial++) {
         clear(0);
         variance.random = mix(trial);
@@ -203,9 +194,8 @@ static void hold(struct held *held, const struct spex_tracer *tracer) {
     }
 }
 
-static void samples_of_two_rates_hold_the_truth(void **state) {
+TEST(samples_of_two_rates_hold_the_truth) {
     uint64_t random = 30;
-    (void)state;
     for (double rise = 0; rise < 2; rise++) {
         struct held held = {0};
         populate(rise, &random);
@@ -262,10 +252,9 @@ static void sample_in_slices(struct spex_tracer *tracer, uint64_t *random) {
 }
 
 /* A slice tells what a few moments were like, however many records it has. */
-static void samples_in_slices_hold_the_truth(void **state) {
+TEST(samples_in_slices_hold_the_truth) {
     uint64_t random = 31;
     struct held held = {0};
-    (void)state;
     for (int t = 0; t < TRIALS; t++) {
         struct spex_tracer *tracer;
         populate_by_phases(&random);
@@ -295,11 +284,10 @@ static unsigned pages_there(void *taken, size_t bytes) {
 }
 
 /* Rows to which nothing was added have no page of memory, before and after. */
-static void a_copy_has_what_was_added(void **state) {
+TEST(a_copy_has_what_was_added) {
     struct spex_variance *one = spex_pages_take(sizeof(*one));
     struct spex_variance *other = spex_pages_take(sizeof(*other));
     uint64_t random = 3;
-    (void)state;
     assert_non_null(one);
     assert_non_null(other);
     spex_variance_stretch(one, 1, 3);
@@ -315,19 +303,4 @@ static void a_copy_has_what_was_added(void **state) {
     assert_memory_equal(other, one, sizeof(*one));
     spex_pages_give_back(one, sizeof(*one));
     spex_pages_give_back(other, sizeof(*other));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(single_executions),
-        cmocka_unit_test(what_is_recorded_for_sure_adds_nothing),
-        cmocka_unit_test(bursts_are_compared_with_their_neighbours),
-        cmocka_unit_test(records_that_are_left_stand_for_those_lost),
-        cmocka_unit_test(what_was_before_is_taken_out),
-        cmocka_unit_test(rows_tell_the_variance_of_a_share),
-        cmocka_unit_test(samples_of_two_rates_hold_the_truth),
-        cmocka_unit_test(samples_in_slices_hold_the_truth),
-        cmocka_unit_test(a_copy_has_what_was_added),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

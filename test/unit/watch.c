@@ -3,11 +3,7 @@
  * as it says. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <spex/kernel.h>
 #include <spex/spex.h>
@@ -135,8 +131,7 @@ static struct spex_watch_account account(void) {
     return now;
 }
 
-static void a_shift_is_told_when_it_begins_and_ends(void **state) {
-    (void)state;
+TEST_WITH(a_shift_is_told_when_it_begins_and_ends, set_up, tear_down) {
     for (int e = 0; e < USUAL; e++)
         hand_over(1);
     assert_int_equal(seen.begun, 0);
@@ -164,8 +159,7 @@ static void a_shift_is_told_when_it_begins_and_ends(void **state) {
 }
 
 /* Where no execution follows, by the watermark of the first collector. */
-static void a_shift_ends_in_time(void **state) {
-    (void)state;
+TEST_WITH(a_shift_ends_in_time, set_up, tear_down) {
     for (int e = 0; e < USUAL; e++)
         hand_over(1);
     for (int e = 0; e < SLOW; e++)
@@ -179,9 +173,8 @@ static void a_shift_ends_in_time(void **state) {
 }
 
 /* A time that contains the making ready of a counter is no time of the kernel. */
-static void what_cannot_be_judged_is_counted(void **state) {
+TEST_WITH(what_cannot_be_judged_is_counted, set_up, tear_down) {
     struct spex_record records[3];
-    (void)state;
     for (size_t r = 0; r < COUNT_OF(records); r++)
         records[r] = (struct spex_record){.timestamp = ticks,
                                           .probe_type = SPEX_KERNEL,
@@ -196,15 +189,13 @@ static void what_cannot_be_judged_is_counted(void **state) {
 }
 
 /* A sample of an execution that has not ended says nothing of its time. */
-static void what_has_not_ended_is_not_judged(void **state) {
-    (void)state;
+TEST_WITH(what_has_not_ended_is_not_judged, set_up, tear_down) {
     hand_over(1);
     hand_over_weighing(1, 0);
     assert_int_equal(account().judged, 1);
 }
 
-static void what_goes_on_is_told_at_the_stop(void **state) {
-    (void)state;
+TEST_WITH(what_goes_on_is_told_at_the_stop, set_up, tear_down) {
     for (int e = 0; e < SLOW; e++)
         hand_over(1);
     for (int e = 0; e < SLOW; e++)
@@ -220,11 +211,10 @@ static void what_goes_on_is_told_at_the_stop(void **state) {
 
 /* After spex has stopped nothing is judged, and another watching takes the place. The caller's
  * error number stays. */
-static void a_stop_ends_it_until_another_begins(void **state) {
+TEST_WITH(a_stop_ends_it_until_another_begins, set_up, tear_down) {
     const struct spex_options started = {
         .size = sizeof(started), .probes = "watch.work@1000000", .out = "/dev/null"};
     struct spex_watch_options again = options();
-    (void)state;
     hand_over(1);
     assert_int_equal(spex_stop(), 0);
     assert_int_equal(account().judged, 1);
@@ -242,9 +232,8 @@ static void a_stop_ends_it_until_another_begins(void **state) {
     assert_int_equal(spex_watch_stop(), 0);
 }
 
-static void a_fork_leaves_it_behind(void **state) {
+TEST_WITH(a_fork_leaves_it_behind, set_up, tear_down) {
     int ended;
-    (void)state;
     SKIP_WITHOUT_CHILDREN();
     pid_t child = fork();
     if (child == 0) {
@@ -260,9 +249,8 @@ static void a_fork_leaves_it_behind(void **state) {
 }
 
 /* Also after another that has been refused. */
-static void who_watches_again_is_handed_each_record_once(void **state) {
+TEST_WITH(who_watches_again_is_handed_each_record_once, set_up, tear_down) {
     struct spex_watch_options again = options();
-    (void)state;
     for (int n = 0; n < 2; n++) {
         assert_int_equal(spex_watch_start(&again, NULL, 0), -EBUSY);
         assert_int_equal(spex_watch_stop(), 0);
@@ -272,11 +260,10 @@ static void who_watches_again_is_handed_each_record_once(void **state) {
     }
 }
 
-static void what_is_wrong_is_said(void **state) {
+TEST_WITH(what_is_wrong_is_said, set_up, tear_down) {
     char why[256];
     struct spex_watch_options wrong = options();
     struct spex_watch_account other = {.size = 1};
-    (void)state;
     assert_int_equal(spex_watch_start(&wrong, why, sizeof(why)), -EBUSY);
     assert_string_equal(why, "another watching is under way");
     assert_int_equal(spex_watch_look(&other), -EINVAL);
@@ -328,19 +315,6 @@ static int models_remove(void **state) {
     return unlink(models_path);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_shift_is_told_when_it_begins_and_ends),
-        TEST(a_shift_ends_in_time),
-        TEST(what_cannot_be_judged_is_counted),
-        TEST(what_has_not_ended_is_not_judged),
-        TEST(what_goes_on_is_told_at_the_stop),
-        TEST(a_stop_ends_it_until_another_begins),
-        TEST(a_fork_leaves_it_behind),
-        TEST(who_watches_again_is_handed_each_record_once),
-        TEST(what_is_wrong_is_said),
-    };
-    return cmocka_run_group_tests(tests, models_write, models_remove);
+    return tests_run(models_write, models_remove);
 }

@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -43,8 +42,21 @@ static size_t files_here(void) {
     return count;
 }
 
-static void what_is_read_has_a_limit(void **state) {
+static size_t descriptors_before;
+
+static int descriptors_note(void **state) {
     (void)state;
+    descriptors_before = open_descriptors();
+    return 0;
+}
+
+static int descriptors_are_closed(void **state) {
+    (void)state;
+    assert_int_equal(open_descriptors(), descriptors_before);
+    return 0;
+}
+
+TEST_WITH(what_is_read_has_a_limit, descriptors_note, descriptors_are_closed) {
     static char bytes[MIB + 1];
     char *text;
     size_t length;
@@ -75,11 +87,10 @@ static void what_is_read_has_a_limit(void **state) {
 }
 
 /* Sizes around those of what is read at once, and limits around the sizes. */
-static void all_is_read_up_to_the_limit(void **state) {
+TEST_WITH(all_is_read_up_to_the_limit, descriptors_note, descriptors_are_closed) {
     enum { SIZES = 9000 };
     static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 8191, 8192, 8193, SIZES};
     static char bytes[SIZES];
-    (void)state;
     for (size_t b = 0; b < SIZES; b++)
         bytes[b] = (char)(1 + b % 101);
     for (size_t s = 0; s < COUNT_OF(sizes); s++) {
@@ -103,8 +114,7 @@ static void all_is_read_up_to_the_limit(void **state) {
 }
 
 /* What is looked at before a program runs for long. */
-static void what_cannot_be_written_is_known_before(void **state) {
-    (void)state;
+TEST_WITH(what_cannot_be_written_is_known_before, descriptors_note, descriptors_are_closed) {
     size_t files = files_here();
     assert_int_equal(spex_whole_file_check("absent/file"), -ENOENT);
     assert_int_equal(spex_whole_file_check("."), -EISDIR);
@@ -117,8 +127,7 @@ static void what_cannot_be_written_is_known_before(void **state) {
     assert_int_equal(files_here(), files);
 }
 
-static void lines_come_into_an_empty_file(void **state) {
-    (void)state;
+TEST_WITH(lines_come_into_an_empty_file, descriptors_note, descriptors_are_closed) {
     assert_int_equal(spex_line_file_open("absent/file"), -ENOENT);
     assert_int_equal(spex_line_file_open("."), -EISDIR);
     scratch_text("lines", "old text");
@@ -150,8 +159,7 @@ static void lines_come_into_an_empty_file(void **state) {
 }
 
 /* The new file has another inode, and the mode of the old. */
-static void the_old_or_all_of_the_new(void **state) {
-    (void)state;
+TEST_WITH(the_old_or_all_of_the_new, descriptors_note, descriptors_are_closed) {
     struct stat old, new;
     assert_int_equal(put("page", "first"), 0);
     assert_int_equal(chmod("page", 0640), 0);
@@ -168,8 +176,7 @@ static void the_old_or_all_of_the_new(void **state) {
     expect_text("page", "second");
 }
 
-static void links_are_followed(void **state) {
-    (void)state;
+TEST_WITH(links_are_followed, descriptors_note, descriptors_are_closed) {
     assert_int_equal(mkdir("place", 0700), 0);
     assert_int_equal(symlink("place/second", "first"), 0);
     assert_int_equal(symlink("real", "place/second"), 0);
@@ -188,10 +195,9 @@ static void links_are_followed(void **state) {
 }
 
 /* As many as the kernel follows: 40. */
-static void so_many_links_are_followed(void **state) {
+TEST_WITH(so_many_links_are_followed, descriptors_note, descriptors_are_closed) {
     enum { LINKS = 40 };
     char name[16], next[16];
-    (void)state;
     for (unsigned l = 0; l <= LINKS; l++) {
         snprintf(name, sizeof(name), "link_%u", l);
         snprintf(next, sizeof(next), "link_%u", l + 1);
@@ -217,8 +223,7 @@ static void expect_target(const char *path, int expected, const char *name) {
 }
 
 /* What is to be replaced is a regular file, or not there yet. */
-static void a_target_is_a_file_or_nothing(void **state) {
-    (void)state;
+TEST_WITH(a_target_is_a_file_or_nothing, descriptors_note, descriptors_are_closed) {
     scratch_text("there", "text");
     assert_int_equal(mkdir("folder", 0700), 0);
     assert_int_equal(mkfifo("folder/fifo", 0600), 0);
@@ -239,8 +244,7 @@ static void a_target_is_a_file_or_nothing(void **state) {
 }
 
 /* A name of its own beside the target, whose mode it has. */
-static void a_file_beside_the_target(void **state) {
-    (void)state;
+TEST_WITH(a_file_beside_the_target, descriptors_note, descriptors_are_closed) {
     char *name, *other;
     struct stat beside;
     scratch_text("target", "old");
@@ -269,8 +273,7 @@ static void a_file_beside_the_target(void **state) {
 }
 
 /* Nothing that another user has put in a directory of everybody's is written to. */
-static void links_of_others_are_not(void **state) {
-    (void)state;
+TEST_WITH(links_of_others_are_not, descriptors_note, descriptors_are_closed) {
     assert_int_equal(mkdir("shared", 0700), 0);
     assert_int_equal(chmod("shared", 01777), 0);
     scratch_text("victim", "mine");
@@ -307,8 +310,7 @@ static void links_of_others_are_not(void **state) {
 }
 
 /* In a place that only its owner writes to, or that is the other user's. */
-static void links_of_others_elsewhere_are_followed(void **state) {
-    (void)state;
+TEST_WITH(links_of_others_elsewhere_are_followed, descriptors_note, descriptors_are_closed) {
     assert_int_equal(mkdir("theirs", 0700), 0);
     assert_int_equal(symlink("real", "theirs/link"), 0);
     if (lchown("theirs/link", 65534, 65534) != 0)
@@ -338,8 +340,7 @@ static void links_of_others_elsewhere_are_followed(void **state) {
     rmdir("theirs");
 }
 
-static void a_pipe_is_written_to(void **state) {
-    (void)state;
+TEST_WITH(a_pipe_is_written_to, descriptors_note, descriptors_are_closed) {
     char text[8] = "";
     assert_int_equal(mkfifo("pipe", 0600), 0);
     int reader = open("pipe", O_RDONLY | O_NONBLOCK);
@@ -380,11 +381,10 @@ static void *writes_all(void *unused) {
 }
 
 /* More than a pipe holds. */
-static void all_goes_through_a_pipe(void **state) {
+TEST_WITH(all_goes_through_a_pipe, descriptors_note, descriptors_are_closed) {
     pthread_t thread;
     char *text;
     size_t length;
-    (void)state;
     for (size_t b = 0; b < LONG; b++)
         long_text[b] = (char)('a' + b % 23);
     assert_int_equal(mkfifo("long", 0600), 0);
@@ -402,8 +402,7 @@ static void all_goes_through_a_pipe(void **state) {
 }
 
 /* A command that is to end, and has blocked the signal, does not wait for the other end. */
-static void pipes_are_not_waited_for_at_the_end(void **state) {
-    (void)state;
+TEST_WITH(pipes_are_not_waited_for_at_the_end, descriptors_note, descriptors_are_closed) {
     char *text;
     size_t length;
     int number;
@@ -423,8 +422,7 @@ static void pipes_are_not_waited_for_at_the_end(void **state) {
 }
 
 /* The limit of a file's size stands for a full disk. */
-static void what_cannot_be_written_leaves_the_old(void **state) {
-    (void)state;
+TEST_WITH(what_cannot_be_written_leaves_the_old, descriptors_note, descriptors_are_closed) {
     struct rlimit before, little;
     assert_int_equal(put("kept", "old"), 0);
     size_t files = files_here();
@@ -438,39 +436,6 @@ static void what_cannot_be_written_leaves_the_old(void **state) {
     assert_int_equal(files_here(), files);
 }
 
-static size_t descriptors_before;
-
-static int descriptors_note(void **state) {
-    (void)state;
-    descriptors_before = open_descriptors();
-    return 0;
-}
-
-static int descriptors_are_closed(void **state) {
-    (void)state;
-    assert_int_equal(open_descriptors(), descriptors_before);
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, descriptors_note, descriptors_are_closed)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(what_is_read_has_a_limit),
-        TEST(all_is_read_up_to_the_limit),
-        TEST(what_cannot_be_written_is_known_before),
-        TEST(lines_come_into_an_empty_file),
-        TEST(the_old_or_all_of_the_new),
-        TEST(links_are_followed),
-        TEST(so_many_links_are_followed),
-        TEST(a_target_is_a_file_or_nothing),
-        TEST(a_file_beside_the_target),
-        TEST(links_of_others_are_not),
-        TEST(links_of_others_elsewhere_are_followed),
-        TEST(a_pipe_is_written_to),
-        TEST(all_goes_through_a_pipe),
-        TEST(pipes_are_not_waited_for_at_the_end),
-        TEST(what_cannot_be_written_leaves_the_old),
-    };
-    return cmocka_run_group_tests_name("whole_file", tests, scratch_enter, scratch_leave);
+    return tests_run(scratch_enter, scratch_leave);
 }

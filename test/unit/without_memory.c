@@ -2,11 +2,6 @@
 /* A program with probes without memory, one allocation at a time, of whichever thread: what fails
  * says so, and leaves nothing behind when spex has stopped. */
 #define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <spex/kernel.h>
 #include <spex/watch.h>
 
@@ -69,15 +64,13 @@ static void expect_life(const char *out, const char *budget) {
     assert_true(without_each_allocation(lives, &options) > 3);
 }
 
-static void a_table(void **state) {
+TEST(a_table) {
     char path[sizeof(folder) + 32];
-    (void)state;
     strcpy(path, in_folder("table"));
     expect_life(path, NULL);
 }
 
-static void a_budget(void **state) {
-    (void)state;
+TEST(a_budget) {
     expect_life("/dev/null", "3%");
 }
 
@@ -112,9 +105,8 @@ static int watches(void *user) {
     return err;
 }
 
-static void a_watching(void **state) {
+TEST(a_watching) {
     char path[sizeof(folder) + 32];
-    (void)state;
     strcpy(path, in_folder("models"));
     FILE *file = fopen(path, "w");
     assert_non_null(file);
@@ -134,12 +126,11 @@ static int tunes(void *user) {
     return end.result;
 }
 
-static void a_tuning(void **state) {
+TEST(a_tuning) {
     struct spex_space space = space_for();
     space.rules.trials_per_config = 1;
     space.rules.records_per_thread = 1;
     struct spex_tune_options options = options_for(&space);
-    (void)state;
     work_begin();
     assert_int_equal(start_spex(NULL), 0);
     assert_int_equal(tunes(&options), 0);
@@ -160,11 +151,5 @@ static int folder_remove(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table),
-        cmocka_unit_test(a_budget),
-        cmocka_unit_test(a_watching),
-        cmocka_unit_test(a_tuning),
-    };
-    return cmocka_run_group_tests_name("runtime without memory", tests, folder_make, folder_remove);
+    return tests_run(folder_make, folder_remove);
 }

@@ -5,10 +5,6 @@
 #include "../check.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "xml/xml.h"
 #include "xml/xml_criterion.h"
@@ -33,8 +29,7 @@ static const char *said(const char *text, int children) {
     return error.text;
 }
 
-static void documents(void **unused) {
-    (void)unused;
+TEST(documents) {
     static const struct {
         const char *text;
         int children;
@@ -75,8 +70,7 @@ static void documents(void **unused) {
 }
 
 /* A file with a zero byte, which ends the document for the parser; and others. */
-static void files(void **unused) {
-    (void)unused;
+TEST(files) {
     static const char zero[] = "<r/>\n\n\0<r/>";
     char path[] = "/tmp/xml-strict-XXXXXX", expected[128];
     struct spex_error error = {""};
@@ -97,8 +91,7 @@ static void files(void **unused) {
     assert_int_equal(spex_xml_read_file(&xml, path, &error), -ENOENT);
 }
 
-static void children_are_elements(void **unused) {
-    (void)unused;
+TEST(children_are_elements) {
     struct spex_error error = {""};
     struct spex_xml xml;
     const xmlNode *root;
@@ -129,8 +122,7 @@ static const char *part_said(const char *attribute, double *value) {
     return error.text;
 }
 
-static void parts(void **unused) {
-    (void)unused;
+TEST(parts) {
     static const struct {
         const char *attribute;
         double value;
@@ -201,8 +193,7 @@ static const char *criterion_said(const char *attributes, bool bound) {
 #define EITHER      R "either at_most or at_least was expected"
 #define TIME(bound) R bound ": a number of seconds, or one with ms, us or ns, was expected"
 
-static void criteria(void **unused) {
-    (void)unused;
+TEST(criteria) {
     static const struct {
         const char *attributes;
         bool bound;
@@ -253,15 +244,4 @@ static void criteria(void **unused) {
         if (strcmp(got, cases[c].expected) != 0)
             fail_msg("%s: \"%s\" and not \"%s\"", cases[c].attributes, got, cases[c].expected);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(documents),
-        cmocka_unit_test(files),
-        cmocka_unit_test(children_are_elements),
-        cmocka_unit_test(parts),
-        cmocka_unit_test(criteria),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

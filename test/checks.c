@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What a group of tests leaves behind in its process: descriptors that were not open before it, and
- * files that were not mapped. */
-#ifndef SPEX_TEST_LEFT_BEHIND_H
-#define SPEX_TEST_LEFT_BEHIND_H
-
+/* The tests of a program, and what they leave behind in its process: descriptors that were not open
+ * before them, and files that were not mapped. */
 #include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+
+#include "check.h"
 
 enum { DESCRIPTORS_SEEN = 1 << 16, FILES_MAPPED = 512 };
 
@@ -23,7 +16,7 @@ struct open_before {
 };
 
 /* What the library keeps by design, and why. */
-static inline bool is_kept(const char *name) {
+static bool is_kept(const char *name) {
     static const char *const kept[] = {
         "anon_inode:[perf_event]", /* a thread's counters are its own until it ends */
         "/usr/",                   /* what the C library maps once for locales and character sets */
@@ -35,7 +28,7 @@ static inline bool is_kept(const char *name) {
 }
 
 /* The next number but the folder's own; -1 at the end. */
-static inline int descriptor_next(DIR *folder) {
+static int descriptor_next(DIR *folder) {
     for (struct dirent *entry; (entry = readdir(folder));) {
         int fd = entry->d_name[0] == '.' ? -1 : atoi(entry->d_name);
         if (fd >= 0 && fd != dirfd(folder) && fd < DESCRIPTORS_SEEN)
@@ -45,14 +38,14 @@ static inline int descriptor_next(DIR *folder) {
 }
 
 /* Without fopen() and open(), which tests put themselves in the place of. */
-static inline FILE *maps_open(void) {
+static FILE *maps_open(void) {
     int fd = openat(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
     return fd < 0 ? NULL : fdopen(fd, "r");
 }
 
 /* The next file that is mapped, and whether its code is: a shared object's. Returns its inode, or 0
  * at the end. */
-static inline unsigned long mapped_next(FILE *maps, char name[static PATH_MAX], bool *is_code) {
+static unsigned long mapped_next(FILE *maps, char name[static PATH_MAX], bool *is_code) {
     char line[PATH_MAX + 128], rights[8];
     unsigned long inode = 0;
     *is_code = false;
@@ -65,14 +58,14 @@ static inline unsigned long mapped_next(FILE *maps, char name[static PATH_MAX], 
     return inode;
 }
 
-static inline bool is_mapped_before(const struct open_before *before, unsigned long inode) {
+static bool is_mapped_before(const struct open_before *before, unsigned long inode) {
     for (size_t i = 0; i < before->mapped_count; i++)
         if (before->mapped[i] == inode)
             return true;
     return false;
 }
 
-static inline void mapped_note(struct open_before *before, bool only_code) {
+static void mapped_note(struct open_before *before, bool only_code) {
     char name[PATH_MAX];
     bool is_code;
     FILE *maps = maps_open();
@@ -85,7 +78,7 @@ static inline void mapped_note(struct open_before *before, bool only_code) {
 }
 
 /* Not where it has no /proc. */
-static inline void open_before_read(struct open_before *before) {
+static void open_before_read(struct open_before *before) {
     DIR *folder = opendir("/proc/self/fd");
     *before = (struct open_before){.known = folder != NULL};
     for (int fd; folder && (fd = descriptor_next(folder)) >= 0;)
@@ -96,7 +89,7 @@ static inline void open_before_read(struct open_before *before) {
 }
 
 /* Returns how many are open that were not, and names them. */
-static inline int left_open(const struct open_before *before) {
+static int left_open(const struct open_before *before) {
     int left = 0;
     DIR *folder = before->known ? opendir("/proc/self/fd") : NULL;
     for (int fd; folder && (fd = descriptor_next(folder)) >= 0;) {
@@ -117,7 +110,7 @@ static inline int left_open(const struct open_before *before) {
 }
 
 /* As left_open(). Shared objects that a test has loaded do not count. */
-static inline int left_mapped(struct open_before *before) {
+static int left_mapped(struct open_before *before) {
     char name[PATH_MAX];
     bool is_code;
     int left = 0;
@@ -134,4 +127,33 @@ static inline int left_mapped(struct open_before *before) {
     return left;
 }
 
-#endif
+int check_group(const char *name, const struct CMUnitTest *tests, size_t count,
+                CMFixtureFunction setup, CMFixtureFunction teardown) {
+    struct open_before before;
+    open_before_read(&before);
+    int failed = _cmocka_run_group_tests(name, tests, count, setup, teardown);
+    return failed + left_open(&before) + left_mapped(&before);
+}
+
+enum { CHECKS_MAX = 128 };
+
+/* By their lines. */
+static struct check *checks;
+
+void tests_add(struct check *check) {
+    struct check **at = &checks;
+    while (*at && (*at)->line < check->line)
+        at = &(*at)->next;
+    check->next = *at;
+    *at = check;
+}
+
+int tests_run(CMFixtureFunction setup, CMFixtureFunction teardown) {
+    static struct CMUnitTest tests[CHECKS_MAX];
+    size_t count = 0;
+    for (const struct check *check = checks; check && count < CHECKS_MAX; check = check->next)
+        tests[count++] = check->test;
+    if (count == 0 || count == CHECKS_MAX)
+        return fprintf(stderr, "1 to %d tests were expected\n", CHECKS_MAX - 1);
+    return check_group("tests", tests, count, setup, teardown);
+}
