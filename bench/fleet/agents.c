@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "fleet/kernels/kernel_message.h"
+#include "fleet/lead/kernel_message.h"
 #include "ring/probe_type.h"
 #include "tools/agent/led.h"
 #include "tools/agent/led_profiles.h"

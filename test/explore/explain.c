@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "../check.h"
-#include "explore/compare/explain.h"
+#include "explore/findings/explain.h"
 #include "explore/report/change_text.h"
 
 enum { GROUPS = 3, A = 2, B = 0 };

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "../scarce_memory.h"
-#include "explore/compare/change.h"
+#include "explore/findings/change.h"
 #include "explore/findings/findings.h"
 #include "spaces.h"
 

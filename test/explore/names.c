@@ -3,7 +3,7 @@
  * several orders, with values that look like the names of others. */
 #include <errno.h>
 
-#include "explore/compare/explain_name.h"
+#include "explore/findings/explain_name.h"
 #include "explore/space/space_parameter.h"
 #include "picture_bench.h"
 

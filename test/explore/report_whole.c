@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "explore/compare/explain.h"
+#include "explore/findings/explain.h"
 #include "report_bench.h"
 
 static const char whole[] =

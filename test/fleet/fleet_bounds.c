@@ -4,8 +4,8 @@
 #define _GNU_SOURCE
 #include "../check.h"
 
-#include "fleet/kernels/kernel_message.h"
-#include "fleet/message/message.h"
+#include "fleet/decide/message.h"
+#include "fleet/lead/kernel_message.h"
 #include "fleet/trials/trial_message.h"
 
 /* The part of the good message, what stands in its place, and the words; NULL: it is taken. */

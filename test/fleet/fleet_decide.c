@@ -4,9 +4,9 @@
 #include <math.h>
 
 #include "fleet/decide/estimate.h"
+#include "fleet/decide/simulation.h"
 #include "fleet/decide/spread.h"
 #include "fleet/decide/why.h"
-#include "fleet/simulate/simulation.h"
 #include "policies.h"
 
 static struct spex_fleet_map map_of(size_t probes, double cost) {

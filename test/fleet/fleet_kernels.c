@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "../check.h"
-#include "fleet/kernels/fleet_kernels.h"
+#include "fleet/lead/fleet_kernels.h"
 
 #define TEXT(text) ((char *)(uintptr_t)(text))
 static struct spex_circumstances machine = {{TEXT("host"), TEXT("6.1"), TEXT("cpu"), TEXT("2"),

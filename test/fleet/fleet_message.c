@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "fleet/message/message.h"
+#include "fleet/decide/message.h"
 #include "text/printable.h"
 
 TEST(a_report_is_read_as_it_was_written) {

@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include <math.h>
 
+#include "fleet/decide/simulation.h"
 #include "fleet/decide/why.h"
-#include "fleet/simulate/simulation.h"
 #include "policies.h"
 
 static void tell(const char *requirements, const struct spex_simulation_options *options,

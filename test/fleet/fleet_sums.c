@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "fleet/sums/fleet_sums.h"
+#include "fleet/lead/fleet_sums.h"
 #include "observe/profile_reader.h"
 #include "profile/confidence.h"
 #include "profile/figures.h"

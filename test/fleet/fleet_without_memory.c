@@ -7,10 +7,10 @@
 
 #include "../values_take.h"
 #include "fleet/decide/master.h"
-#include "fleet/kernels/fleet_kernels.h"
+#include "fleet/decide/simulation.h"
+#include "fleet/lead/fleet_kernels.h"
+#include "fleet/lead/fleet_sums.h"
 #include "fleet/lead/lead.h"
-#include "fleet/simulate/simulation.h"
-#include "fleet/sums/fleet_sums.h"
 #include "fleet/trials/handed_trials.h"
 #include "fleet/trials/trial_message.h"
 #include "fleet/trials/worker_list.h"

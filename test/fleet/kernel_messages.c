@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "fleet/kernels/kernel_message.h"
+#include "fleet/lead/kernel_message.h"
 
 /* A message of these kernels, to be freed. */
 static char *message_of(const char *kernels, const char *agent, const char *lost) {

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "../check.h"
-#include "fleet/policy/fleet_policy.h"
+#include "fleet/decide/fleet_policy.h"
 
 #define MAP                                                                                        \
     "<instrumentation-map><unit type='glob' name='a*' modes='lat cnt@100'/>"                       \

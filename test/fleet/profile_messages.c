@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "fleet/sums/profile_message.h"
+#include "fleet/lead/profile_message.h"
 #include "observe/profile_reader.h"
 #include "ring/probe_type.h"
 #include "text/printable.h"

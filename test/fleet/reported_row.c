@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "fleet/sums/fleet_sums.h"
+#include "fleet/lead/fleet_sums.h"
 
 static struct spex_values values;
 

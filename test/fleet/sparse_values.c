@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "fleet/sums/sparse_values.h"
+#include "fleet/lead/sparse_values.h"
 
 enum { VALUES = 2000 };
 

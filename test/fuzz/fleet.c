@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "fleet/simulate/simulation.h"
+#include "fleet/decide/simulation.h"
 #include "memory_file.h"
 #include "text/printable.h"
 

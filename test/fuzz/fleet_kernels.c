@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "fleet/kernels/fleet_kernels.h"
+#include "fleet/lead/fleet_kernels.h"
 #include "fuzz.h"
 #include "text/printable.h"
 

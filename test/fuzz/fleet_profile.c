@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "fleet/sums/fleet_sums.h"
+#include "fleet/lead/fleet_sums.h"
 #include "fuzz.h"
 #include "observe/profile_reader.h"
 #include "packets.h"

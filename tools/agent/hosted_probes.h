@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fleet/message/message.h"
-#include "fleet/policy/fleet_policy.h"
+#include "fleet/decide/fleet_policy.h"
+#include "fleet/decide/message.h"
 #include "profile/profile.h"
 #include "site/provider.h"
 

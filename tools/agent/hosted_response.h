@@ -3,7 +3,7 @@
 #ifndef SPEX_TOOLS_AGENT_HOSTED_RESPONSE_H
 #define SPEX_TOOLS_AGENT_HOSTED_RESPONSE_H
 
-#include "fleet/policy/fleet_policy.h"
+#include "fleet/decide/fleet_policy.h"
 #include "profile/profile.h"
 
 struct spex_hosted_response {

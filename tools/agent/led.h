@@ -4,9 +4,9 @@
 #ifndef SPEX_TOOLS_AGENT_LED_H
 #define SPEX_TOOLS_AGENT_LED_H
 
+#include "fleet/decide/message.h"
+#include "fleet/lead/profile_message.h"
 #include "fleet/link/link.h"
-#include "fleet/message/message.h"
-#include "fleet/sums/profile_message.h"
 #include "tools/agent/hosted.h"
 #include "tools/common/complain.h"
 

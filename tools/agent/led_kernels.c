@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "fleet/kernels/kernel_message.h"
+#include "fleet/lead/kernel_message.h"
 #include "observe/control_client.h"
 #include "ring/probe_type.h"
 

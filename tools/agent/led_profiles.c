@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "fleet/sums/profile_message.h"
+#include "fleet/lead/profile_message.h"
 #include "tools/common/complain.h"
 
 /* Between profiles of an instance. */

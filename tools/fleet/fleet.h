@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "fleet/simulate/simulation.h"
+#include "fleet/decide/simulation.h"
 #include "tools/fleet/fleet_map.h"
 
 extern const char spex_fleet_usage[];

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet/kernels/kernel_message.h"
+#include "fleet/lead/kernel_message.h"
 #include "text/printable.h"
 #include "tools/common/complain.h"
 #include "tools/common/json.h"

@@ -5,9 +5,9 @@
 
 #include <jansson.h>
 
+#include "fleet/lead/fleet_sums.h"
 #include "fleet/lead/lead.h"
 #include "fleet/link/link.h"
-#include "fleet/sums/fleet_sums.h"
 #include "tools/fleet/fleet_store.h"
 
 struct spex_fleet_reports {

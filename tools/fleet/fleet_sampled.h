@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "fleet/kernels/fleet_kernels.h"
+#include "fleet/lead/fleet_kernels.h"
 #include "fleet/lead/lead.h"
 #include "fleet/link/link.h"
 #include "tools/fleet/fleet_store.h"

@@ -4,8 +4,8 @@
 #ifndef SPEX_TOOLS_FLEET_FLEET_STORE_H
 #define SPEX_TOOLS_FLEET_FLEET_STORE_H
 
-#include "fleet/kernels/fleet_kernels.h"
-#include "fleet/sums/fleet_sums.h"
+#include "fleet/lead/fleet_kernels.h"
+#include "fleet/lead/fleet_sums.h"
 
 struct spex_fleet_store;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ratios by explore/compare's change: differences of logarithms and Student's t. The degrees of
+/* Ratios by explore/findings' change: differences of logarithms and Student's t. The degrees of
  * freedom of a difference are Satterthwaite's. */
 #include "tools/stats/comparison.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/student.h"
-#include "explore/compare/change.h"
+#include "explore/findings/change.h"
 #include "profile/columns.h"
 #include "profile/confidence.h"
 #include "profile/table.h"

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "explore/compare/change.h"
+#include "explore/findings/change.h"
 
 /* "x 1.034 (1.021 to 1.047)", "+3.2 ms (1.1 to 5.3 ms)"; without an interval if it is not known.
  * `unit` is that of the values. */

@@ -8,8 +8,8 @@
 
 #include <spex/explore.h>
 
-#include "explore/compare/explain.h"
-#include "explore/compare/explain_name.h"
+#include "explore/findings/explain.h"
+#include "explore/findings/explain_name.h"
 #include "explore/report/change_text.h"
 #include "explore/report/json_parts.h"
 #include "profile/columns.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explore/compare/compare.h"
+#include "explore/findings/compare.h"
 #include "explore/report/change_text.h"
 #include "explore/report/json_parts.h"
 #include "explore/report/report_parts.h"

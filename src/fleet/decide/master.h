@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fleet/policy/fleet_policy.h"
+#include "fleet/decide/fleet_policy.h"
 
 enum { SPEX_FLEET_PROBES_MAX = 1024, SPEX_FLEET_WORDS = SPEX_FLEET_PROBES_MAX / 64 };
 

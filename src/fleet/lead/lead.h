@@ -6,7 +6,7 @@
 #define SPEX_FLEET_LEAD_LEAD_H
 
 #include "fleet/decide/master.h"
-#include "fleet/message/message.h"
+#include "fleet/decide/message.h"
 
 enum { SPEX_LEAD_HOSTS_MAX = 20000, SPEX_LEAD_INSTANCES_MAX = 100000 };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet/message/parts.h"
+#include "fleet/decide/parts.h"
 #include "fleet/trials/trial_parts.h"
 #include "measure/criterion.h"
 #include "site/selection/selection.h"

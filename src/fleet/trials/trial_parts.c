@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet/message/parts.h"
+#include "fleet/decide/parts.h"
 #include "measure/plan.h"
 #include "text/printable.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "explore/space/space_agent.h"
+#include "fleet/decide/parts.h"
 #include "fleet/link/link.h"
-#include "fleet/message/parts.h"
 #include "fleet/trials/trial_parts.h"
 #include "ring/probe_type.h"
 #include "text/printable.h"
