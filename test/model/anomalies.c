@@ -224,6 +224,9 @@ TEST(an_anomaly_has_a_beginning_and_an_end) {
     assert_true(world.seen.last.worst > 3.2 && world.seen.last.worst < 4);
     assert_string_equal(world.seen.last.kernel->path, "main/work");
     assert_int_equal(world.seen.last.thread, 7);
+    assert_true(world.seen.last.weight == (double)world.seen.last.executions);
+    assert_true(world.seen.last.predicted.value == 1e-6 * world.seen.last.parameters[0]);
+    assert_true(world.seen.last.seconds > 2.5 * world.seen.last.predicted.value);
     world_close(&world);
 }
 

@@ -166,6 +166,7 @@ TEST(together) {
     }
     struct spex_fit fit = must_fit(2, 8, x, times);
     double further[] = {8192, 16384};
+    assert_true(fit.greatest[0] == 1024 && fit.greatest[1] == 2048);
     assert_int_equal(fit.model.class, SPEX_MODEL_LINEAR);
     assert_true(fabs(spex_model_value(&fit.model, further) / (1 + 5 * 8192.0) - 1) < 1e-3);
 }

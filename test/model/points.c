@@ -45,6 +45,19 @@ TEST(points) {
     spex_points_free(&made);
 }
 
+/* Two far ones are outliers of nine, and a second mode of ten. */
+TEST(a_second_mode_is_no_outlier) {
+    const double n[10] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, times[10] = {5, 1, 1, 5, 1, 1, 1, 1, 1, 1};
+    for (size_t rows = 9; rows <= 10; rows++) {
+        const struct spex_measurements measured = {1, rows, n, times, NULL};
+        struct spex_points made;
+        assert_int_equal(spex_points_make(&made, &measured), 0);
+        assert_int_equal(made.outliers, rows == 9 ? 2 : 0);
+        assert_true(fabs(made.times[0] - (rows == 9 ? 1 : 1.8)) < 1e-12);
+        spex_points_free(&made);
+    }
+}
+
 /* Two runs of two measurements each, of one place: 1, 1 and 2, 2.4. The variance of the mean is
  * 0.36 by the runs, and 1.52 / 3 / 4 if measurements were independent. */
 TEST(points_of_runs) {

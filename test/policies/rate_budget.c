@@ -48,6 +48,13 @@ TEST_WITH(the_heaviest_are_traced_and_the_next_sampled, set_up, NULL) {
     assert_float_equal(answer.plan.information, 800, 1e-7);
     assert_float_equal(answer.plan.overhead, .025, 1e-12);
     assert_true(answer.plan.feasible);
+    assert_string_equal(answer.plan.reason, "the budget goes to the most weight for what it costs");
+    assert_string_equal(answer.decisions[0].reason,
+                        "counted only: others have more weight for their cost");
+    classes[0].min_frequency = 1;
+    assert_frequencies(1, 49, 100, 100);
+    assert_string_equal(answer.decisions[0].reason,
+                        "its minimum: others have more weight for their cost");
 }
 
 TEST_WITH(what_just_fits_is_traced, set_up, NULL) {
@@ -119,6 +126,7 @@ TEST_WITH(of_too_much_the_least_weight_over_cost_is_off, set_up, NULL) {
     assert_mode(2, SPEX_RATE_SAMPLED);
     assert_false(answer.plan.feasible);
     assert_non_null(strstr(answer.decisions[1].reason, "exceeds the budget"));
+    assert_non_null(strstr(answer.plan.reason, "exceeds the budget: classes are off"));
     assert_float_equal(answer.plan.overhead, .027, 1e-12);
 }
 

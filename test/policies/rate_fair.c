@@ -51,6 +51,16 @@ TEST(what_costs_too_much_by_itself_is_off) {
     assert_int_not_equal(answer.decisions[0].mode, SPEX_RATE_OFF);
 }
 
+TEST(what_has_no_weight_gets_its_minimum) {
+    struct spex_rate_class classes[] = {class_of(1e6, 0, 20e-9), class_of(3e6, 0, 20e-9)};
+    struct answer answer;
+    classes[0].weight = 0;
+    ask_fair(&answer, classes, 2, 0.02);
+    assert_true(answer.decisions[0].frequency == 100);
+    assert_float_equal(answer.decisions[1].frequency, 0.02 / 20e-9 - 100, 1e-3);
+    assert_float_equal(answer.plan.overhead, 0.02, 1e-9);
+}
+
 TEST(minima_that_are_too_much_are_scaled) {
     const struct spex_rate_class classes[] = {class_of(1e4, 0, 1e-3), class_of(1e4, 0, 1e-3)};
     struct answer answer;
