@@ -24,10 +24,6 @@ static const struct {
 /* Mask of the ways that SPEX_COUNTERS allows. Relaxed: it is set before threads open counters. */
 static uint32_t allowed_ways = ALL_WAYS;
 
-const char *spex_way_name(enum spex_way way) {
-    return way_names[way].name;
-}
-
 const char *spex_way_text(enum spex_way way) {
     return way_names[way].text;
 }

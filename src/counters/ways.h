@@ -25,9 +25,6 @@ enum spex_way {
     SPEX_WAYS
 };
 
-/* The name in SPEX_COUNTERS. */
-const char *spex_way_name(enum spex_way way);
-
 /* A text for messages. */
 const char *spex_way_text(enum spex_way way);
 

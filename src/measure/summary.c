@@ -207,16 +207,6 @@ size_t spex_summary_knee(const struct spex_summary *summary, size_t fixed, size_
     return knee;
 }
 
-const struct spex_group *spex_summary_worst(const struct spex_summary *summary) {
-    const struct spex_group *worst = NULL;
-    for (size_t g = 0; g < summary->count; g++) {
-        const struct spex_group *group = &summary->groups[g];
-        if (group->trials && (!worst || spex_group_better(summary->space, worst, group)))
-            worst = group;
-    }
-    return worst;
-}
-
 /* A parameter whose condition is false has a level in the array, which means nothing. */
 const char *spex_level_text(const struct spex_space *space, const size_t *levels,
                             size_t parameter) {

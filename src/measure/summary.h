@@ -57,12 +57,10 @@ bool spex_group_allowed(const struct spex_space *space, const struct spex_group 
 bool spex_group_better(const struct spex_space *space, const struct spex_group *a,
                        const struct spex_group *b);
 
-/* The best and the worst of the groups with a result; spex_summary_best only looks at groups in
- * which parameter `fixed` has `level`. `fixed` equal to parameter_count: all groups. NULL: there is
- * none. */
+/* The best of the groups with a result in which parameter `fixed` has `level`. `fixed` equal to
+ * parameter_count: of all groups. NULL: there is none. */
 const struct spex_group *spex_summary_best(const struct spex_summary *summary, size_t fixed,
                                            size_t level);
-const struct spex_group *spex_summary_worst(const struct spex_summary *summary);
 
 /* The best of the groups in which two parameters have these levels. */
 const struct spex_group *spex_summary_best_of(const struct spex_summary *summary, size_t parameter,

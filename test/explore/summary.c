@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Trials put together: mean and spread of each configuration, the best and the worst, and from
+/* Trials put together: mean and spread of each configuration, the best, and from
  * where on more threads stop helping. */
 #include <math.h>
 
@@ -63,7 +63,6 @@ TEST(nothing) {
     begin(&bench, SPACE("maximise"));
     assert_null(find(&bench, 0, 0, 0));
     assert_null(spex_summary_best(&bench.summary, PARAMETERS, 0));
-    assert_null(spex_summary_worst(&bench.summary));
     assert_int_equal(spex_summary_knee(&bench.summary, PARAMETERS, 0), 4);
     end(&bench);
 }
@@ -91,7 +90,7 @@ TEST(spread) {
     end(&bench);
 }
 
-/* A configuration of which every trial failed is there, but neither best nor worst. */
+/* A configuration of which every trial failed is there, but is not the best. */
 TEST(only_failures) {
     struct bench bench;
     begin(&bench, SPACE("minimise"));
@@ -99,11 +98,9 @@ TEST(only_failures) {
     assert_int_equal(find(&bench, 2, 0, 0)->failed, 1);
     assert_int_equal(find(&bench, 2, 0, 0)->trials, 0);
     assert_null(spex_summary_best(&bench.summary, PARAMETERS, 0));
-    assert_null(spex_summary_worst(&bench.summary));
     assert_int_equal(spex_summary_knee(&bench.summary, PARAMETERS, 0), 4);
     add(&bench, 3, 0, 1, 5);
     expect_levels(spex_summary_best(&bench.summary, PARAMETERS, 0), 3, 0, 1);
-    expect_levels(spex_summary_worst(&bench.summary), 3, 0, 1);
     end(&bench);
 }
 
@@ -118,13 +115,12 @@ static void add_some(struct bench *bench) {
     add(bench, 3, 1, 1, 40);
 }
 
-TEST(best_and_worst) {
+TEST(the_best) {
     struct bench bench;
     begin(&bench, SPACE("maximise"));
     add_some(&bench);
     const struct spex_summary *summary = &bench.summary;
     expect_levels(spex_summary_best(summary, PARAMETERS, 0), 1, 1, 1);
-    expect_levels(spex_summary_worst(summary), 2, 0, 1);
     expect_levels(spex_summary_best(summary, MODE, 0), 0, 1, 0); /* of two equals, the first */
     expect_levels(spex_summary_best(summary, THREADS, 2), 2, 0, 1);
     expect_levels(spex_summary_best_of(summary, THREADS, 1, MODE, 0), 1, 0, 0);
@@ -141,7 +137,6 @@ TEST(minimise) {
     add_some(&bench);
     const struct spex_summary *summary = &bench.summary;
     expect_levels(spex_summary_best(summary, PARAMETERS, 0), 2, 0, 1);
-    expect_levels(spex_summary_worst(summary), 1, 1, 1);
     expect_levels(spex_summary_best(summary, CACHE, 1), 3, 1, 1);
     assert_true(spex_group_better(summary->space, find(&bench, 0, 0, 0), NULL));
     assert_true(spex_group_better(summary->space, find(&bench, 2, 0, 1), find(&bench, 0, 0, 0)));
@@ -230,7 +225,6 @@ TEST(thousands) {
         assert_true(fabs(group->criteria[0].mean - (double)n) < 1e-9);
     }
     expect_levels(spex_summary_best(&bench.summary, 3, 0), 0, 0, 0);
-    expect_levels(spex_summary_worst(&bench.summary), A - 1, B - 1, C - 1);
     end(&bench);
 }
 

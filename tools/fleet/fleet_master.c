@@ -29,7 +29,6 @@
 #include "tools/fleet/fleet_course.h"
 #include "tools/fleet/fleet_hook.h"
 #include "tools/fleet/fleet_reports.h"
-#include "tools/fleet/fleet_sampled.h"
 
 /* How long requests are waited for in one turn of the loop. */
 enum { TICK_MS = 50 };

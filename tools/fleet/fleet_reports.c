@@ -12,8 +12,8 @@
 #include "tools/common/json.h"
 #include "tools/common/profile_json.h"
 
-/* Messages that wait, and for how long they are taken in one turn. */
-enum { MESSAGES_MOST = 65536 };
+/* Messages that wait, of profiles and of kernels, and for how long they are taken in one turn. */
+enum { PROFILES_MOST = 65536, KERNELS_MOST = 4096 };
 #define TAKE_NS UINT64_C(20000000)
 
 /* When the first snapshot of a history is taken, at the latest. */
@@ -27,7 +27,7 @@ int spex_fleet_reports_open(struct spex_fleet_reports *reports, struct spex_link
     char prefix[SPEX_LINK_NAME_BYTES];
     spex_fleet_sums_init(&reports->sums);
     snprintf(prefix, sizeof(prefix), "spex.%s.profile", fleet);
-    return spex_link_listen(link, prefix, MESSAGES_MOST, &reports->inbox);
+    return spex_link_listen(link, prefix, PROFILES_MOST, &reports->inbox);
 }
 
 void spex_fleet_reports_close(struct spex_fleet_reports *reports) {
@@ -56,8 +56,10 @@ int spex_fleet_reports_write(struct spex_fleet_reports *reports, struct spex_fle
 }
 
 /* 0, -EINVAL with the reason, or -ENOMEM. */
-static int take_one(struct spex_fleet_reports *reports, const struct spex_lead *lead,
-                    const struct spex_link_message *message, double now, struct spex_error *error) {
+static int take_profile(void *user, const struct spex_lead *lead,
+                        const struct spex_link_message *message, double now,
+                        struct spex_error *error) {
+    struct spex_fleet_reports *reports = user;
     struct spex_fleet_reports_by by;
     struct spex_profile profile = {.rows = NULL};
     int err = spex_link_is_name(message->subject)
@@ -71,24 +73,42 @@ static int take_one(struct spex_fleet_reports *reports, const struct spex_lead *
     return err < 0 ? err : 0;
 }
 
-int spex_fleet_reports_take(struct spex_fleet_reports *reports, const struct spex_lead *lead,
-                            double now, struct spex_error *error) {
+/* What is taken of each message of an inbox: 0, -EINVAL with the reason, or -ENOMEM. */
+struct taking {
+    struct spex_link_inbox *inbox;
+    int (*take)(void *user, const struct spex_lead *lead, const struct spex_link_message *message,
+                double now, struct spex_error *error);
+    void *user;
+    const char *what, *verb;
+    uint64_t *refused;
+};
+
+static int take_all(const struct taking *taking, const struct spex_lead *lead, double now,
+                    struct spex_error *error) {
     struct spex_link_message message;
     uint64_t until_ns = spex_clock_ns(CLOCK_MONOTONIC) + TAKE_NS;
     int err = 0;
     error->text[0] = '\0';
     while (err != -ENOMEM && spex_clock_ns(CLOCK_MONOTONIC) < until_ns &&
-           spex_link_take(reports->inbox, 0, &message)) {
+           spex_link_take(taking->inbox, 0, &message)) {
         struct spex_error why = {""};
-        err = take_one(reports, lead, &message, now, &why);
+        err = taking->take(taking->user, lead, &message, now, &why);
         if (err && err != -ENOMEM) {
-            reports->refused++;
-            spex_error_set(error, "a profile of host %s was refused: %s", message.subject,
-                           why.text);
+            ++*taking->refused;
+            spex_error_set(error, "%s of host %s %s refused: %s", taking->what, message.subject,
+                           taking->verb, why.text);
         }
         spex_link_message_free(&message);
     }
-    return err == -ENOMEM ? err : spex_fleet_sums_age(&reports->sums, now);
+    return err == -ENOMEM ? err : 0;
+}
+
+int spex_fleet_reports_take(struct spex_fleet_reports *reports, const struct spex_lead *lead,
+                            double now, struct spex_error *error) {
+    const struct taking taking = {reports->inbox, take_profile, reports,
+                                  "a profile",    "was",        &reports->refused};
+    int err = take_all(&taking, lead, now, error);
+    return err ? err : spex_fleet_sums_age(&reports->sums, now);
 }
 
 static json_t *number_or_null(double number, bool known) {
@@ -168,4 +188,63 @@ json_t *spex_fleet_reports_answer(const struct spex_fleet_reports *reports, cons
                          "no such instance has reported; spex fleet status lists "
                          "instances");
     return answer_json(reports, from, instance);
+}
+
+int spex_fleet_sampled_open(struct spex_fleet_sampled *sampled, struct spex_link *link,
+                            const char *fleet) {
+    char prefix[SPEX_LINK_NAME_BYTES];
+    snprintf(prefix, sizeof(prefix), "spex.%s.kernels", fleet);
+    return spex_link_listen(link, prefix, KERNELS_MOST, &sampled->inbox);
+}
+
+void spex_fleet_sampled_close(struct spex_fleet_sampled *sampled) {
+    spex_link_inbox_free(sampled->inbox);
+    spex_fleet_kernels_free(&sampled->kernels);
+}
+
+/* 0, -EINVAL with the reason, or -ENOMEM. */
+static int take_kernels(void *user, const struct spex_lead *lead,
+                        const struct spex_link_message *message, double now,
+                        struct spex_error *error) {
+    struct spex_fleet_sampled *sampled = user;
+    struct spex_kernel_message told = {.count = 0};
+    int err = spex_link_is_name(message->subject)
+                  ? spex_kernel_message_read(message->data, message->size, &told, error)
+                  : spex_fail(error, -EINVAL, "a host's name was expected");
+    if (!err && spex_lead_is_others(lead, message->subject, told.agent))
+        err = spex_fail(error, -EINVAL, "another agent reports for it");
+    err = err ? err : spex_fleet_kernels_take(&sampled->kernels, &told, false, now);
+    spex_kernel_message_free(&told);
+    return err;
+}
+
+int spex_fleet_sampled_take(struct spex_fleet_sampled *sampled, const struct spex_lead *lead,
+                            double now, struct spex_error *error) {
+    const struct taking taking = {sampled->inbox, take_kernels, sampled,
+                                  "kernels",      "were",       &sampled->refused};
+    return take_all(&taking, lead, now, error);
+}
+
+static json_t *overview(const struct spex_fleet_sampled *sampled) {
+    json_t *json = spex_fleet_kernels_json(&sampled->kernels);
+    json_object_set_new(json, "refused", json_integer((json_int_t)sampled->refused));
+    json_object_set_new(json, "dropped",
+                        json_integer((json_int_t)spex_link_dropped(sampled->inbox)));
+    return json_pack("{s:o}", "kernels", json);
+}
+
+json_t *spex_fleet_sampled_answer(const struct spex_fleet_sampled *sampled, const char *request) {
+    char name[SPEX_CLASS_BYTES];
+    size_t length = strcspn(request, " ");
+    if (!*request)
+        return overview(sampled);
+    snprintf(name, sizeof(name), "%.*s", (int)length, request);
+    const struct spex_fleet_class *class =
+        length < sizeof(name) ? spex_fleet_class_find(&sampled->kernels, name) : NULL;
+    if (!class)
+        return json_pack("{s:s}", "error",
+                         "no kernels of such a class were told; spex fleet models lists classes");
+    return json_pack(
+        "{s:o}", "message",
+        spex_fleet_class_kernel_json(class, request[length] ? request + length + 1 : NULL));
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The profiles that agents send to the master: taken, summed, and answered for. */
+/* The profiles that agents send to the master, and the samples of kernels' executions: taken, put
+ * together, and answered for. */
 #ifndef SPEX_TOOLS_FLEET_FLEET_REPORTS_H
 #define SPEX_TOOLS_FLEET_FLEET_REPORTS_H
 
 #include <jansson.h>
 
+#include "fleet/lead/fleet_kernels.h"
 #include "fleet/lead/fleet_sums.h"
 #include "fleet/lead/lead.h"
 #include "fleet/link/link.h"
@@ -44,5 +46,24 @@ int spex_fleet_reports_write(struct spex_fleet_reports *reports, struct spex_fle
 /* The answer to "FROM" or "FROM HOST/PROCESS": probes from that number on, as far as they fit into
  * a message. */
 json_t *spex_fleet_reports_answer(const struct spex_fleet_reports *reports, const char *request);
+
+struct spex_fleet_sampled {
+    struct spex_link_inbox *inbox;
+    struct spex_fleet_kernels kernels;
+    /* Malformed, or of an agent that is not the host's. */
+    uint64_t refused;
+};
+
+int spex_fleet_sampled_open(struct spex_fleet_sampled *sampled, struct spex_link *link,
+                            const char *fleet);
+void spex_fleet_sampled_close(struct spex_fleet_sampled *sampled);
+
+/* As spex_fleet_reports_take. */
+int spex_fleet_sampled_take(struct spex_fleet_sampled *sampled, const struct spex_lead *lead,
+                            double now, struct spex_error *error);
+
+/* The answer to "": what there is; and to "CLASS" or "CLASS PATH": the class's first kernel, or the
+ * first one behind that path, as a message. */
+json_t *spex_fleet_sampled_answer(const struct spex_fleet_sampled *sampled, const char *request);
 
 #endif
