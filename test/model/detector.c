@@ -109,3 +109,13 @@ TEST(tails_have_levels) {
         row++;
     }
 }
+
+/* Of one so heavy that it has no variance. */
+TEST(heavy_tails_have_levels) {
+    struct spex_tail tail;
+    spex_random_seed(&random_state, 7, 1);
+    spex_tail_init(&tail, 1e-3);
+    for (unsigned n = 0; n < 1000; n++)
+        spex_tail_add(&tail, pow(1 - even(), -0.8));
+    expect_near(spex_tail_level(&tail, 1e-3), 116.233745);
+}
