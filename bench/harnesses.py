@@ -94,14 +94,14 @@ def student(values):
 
 
 def undisturbed(values):
-    """As spex_bench_undisturbed (src/harness/estimate/figures.h)."""
+    """As spex_bench_undisturbed (src/harness/figures.h)."""
     ordered = sorted(values)
     first = min(range(len(ordered) - NEAR + 1), key=lambda i: ordered[i + NEAR - 1] - ordered[i])
     return statistics.mean(ordered[first:first + NEAR])
 
 
 def centre(values):
-    """As spex_centre (src/harness/estimate/ranks.h), of REPETITIONS values."""
+    """As spex_centre (src/harness/ranks.h), of REPETITIONS values."""
     means = sorted((a + b) / 2 for i, a in enumerate(values) for b in values[:i + 1])
     return statistics.median(means), means[CENTRE_OUTSIDE], means[-1 - CENTRE_OUTSIDE]
 

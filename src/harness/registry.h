@@ -9,7 +9,7 @@
 
 #include <spex/bench.h>
 
-#include "harness/estimate/figures.h"
+#include "harness/figures.h"
 
 enum {
     SPEX_BENCH_PARAMETERS_MAX = 8,

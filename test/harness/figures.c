@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "../check.h"
-#include "harness/estimate/figures.h"
+#include "harness/figures.h"
 
 enum { ROUNDS = 200, BATCHES_MOST = 128, PROCESSES = 7, REPEATED = 3 };
 

@@ -3,7 +3,7 @@
  * two that are the same differ in less than 5 % of comparisons, and the interval of the last look
  * has the truth in 95 %. */
 #define _GNU_SOURCE
-#include "harness/estimate/pairs.h"
+#include "harness/pairs.h"
 #include "../check.h"
 #include "../scarce_memory.h"
 #include "noise.h"

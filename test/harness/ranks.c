@@ -2,10 +2,10 @@
 /* Chances are those of counting all possibilities, intervals hold the truth as often as they say,
  * and whatever the distribution. */
 #define _GNU_SOURCE
-#include "harness/estimate/ranks.h"
+#include "harness/ranks.h"
 #include "../check.h"
 #include "../scarce_memory.h"
-#include "harness/estimate/figures.h"
+#include "harness/figures.h"
 #include "noise.h"
 
 /* The signed-rank test by all 2^n signs of the differences from 0. */

@@ -3,7 +3,7 @@
 #ifndef SPEX_TOOLS_BENCH_COMPARISON_H
 #define SPEX_TOOLS_BENCH_COMPARISON_H
 
-#include "harness/estimate/ranks.h"
+#include "harness/ranks.h"
 #include "tools/bench/results.h"
 
 /* A difference is taken for one below this chance, of all benchmarks together. Who runs the command

@@ -7,7 +7,7 @@
 
 #include <spex/policy.h>
 
-#include "harness/estimate/pairs.h"
+#include "harness/pairs.h"
 #include "tools/common/options.h"
 
 struct spex_versus_options {

@@ -14,7 +14,7 @@
 #include "tools/common/verdict.h"
 #include "tools/explore/versus.h"
 
-/* The fewest pairs of which an interval can be told at the level of a look (harness/estimate/pairs.h):
+/* The fewest pairs of which an interval can be told at the level of a look (harness/pairs.h):
  * all signs are the same by chance in 2 of 2^9. */
 enum { PAIRS_LEAST = 9 };
 

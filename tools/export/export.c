@@ -18,9 +18,9 @@
 #include "tools/common/output_file.h"
 #include "tools/common/progress.h"
 #include "tools/common/stop_signals.h"
+#include "tools/common/trace_part.h"
 #include "tools/common/verdict.h"
 #include "tools/export/exporter.h"
-#include "tools/traces/trace_part.h"
 
 static const char export_usage[] =
     "usage: spex export TRACE --format FORMAT [-o FILE] [--from TIME] [--to TIME] [-e PROBES]\n"

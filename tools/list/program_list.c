@@ -12,7 +12,7 @@
 #include "observe/objects/elf_file.h"
 #include "observe/objects/linked_objects.h"
 #include "tools/common/complain.h"
-#include "tools/launch/find_program.h"
+#include "tools/common/find_program.h"
 
 static int complain_error(int status, const struct spex_error *error) {
     return spex_complain(status, "%s", error->text);

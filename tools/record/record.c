@@ -23,11 +23,11 @@
 #include "tools/attach/added_selection.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
+#include "tools/common/launch_probed.h"
 #include "tools/common/options.h"
 #include "tools/common/process_argument.h"
 #include "tools/common/stop_signals.h"
 #include "tools/common/verdict.h"
-#include "tools/launch/launch_probed.h"
 #include "tools/record/record_watch.h"
 #include "trace/trace_limits.h"
 

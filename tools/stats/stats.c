@@ -14,8 +14,8 @@
 #include "tools/common/options.h"
 #include "tools/common/profile_json.h"
 #include "tools/common/progress.h"
+#include "tools/common/trace_part.h"
 #include "tools/stats/comparison.h"
-#include "tools/traces/trace_part.h"
 #include "trace/read/part.h"
 
 static const char stats_usage[] =

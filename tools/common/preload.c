@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The library lies where it was installed with this command, or in the same build. */
 #define _GNU_SOURCE
-#include "tools/launch/preload.h"
+#include "tools/common/preload.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include "observe/objects/elf_file.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
-#include "tools/launch/find_program.h"
+#include "tools/common/find_program.h"
 
 /* From the folder that has this command. */
 static const char *const places[] = {"../" SPEX_LIBDIR, "../src"};

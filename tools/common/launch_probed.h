@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Starts a program with probes on, whose processes connect to a socket of this command. */
-#ifndef SPEX_TOOLS_LAUNCH_LAUNCH_PROBED_H
-#define SPEX_TOOLS_LAUNCH_LAUNCH_PROBED_H
+#ifndef SPEX_TOOLS_COMMON_LAUNCH_PROBED_H
+#define SPEX_TOOLS_COMMON_LAUNCH_PROBED_H
 
 #include <stdbool.h>
 

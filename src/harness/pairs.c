@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "harness/estimate/pairs.h"
+#include "harness/pairs.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 /* Both tests count: the signed ranks of values, or the pairs in which b is greater. Their exact
  * distributions without ties are made by adding one value after another. Ties make the tests
  * slightly cautious. */
-#include "harness/estimate/ranks.h"
+#include "harness/ranks.h"
 
 #include <math.h>
 #include <stdbool.h>

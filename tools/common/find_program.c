@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "tools/launch/find_program.h"
+#include "tools/common/find_program.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -8,12 +8,12 @@
  * later. So there are at most SPEX_PAIRS_LOOKS looks, after 10 pairs, 20, 40, and so on, and one more
  * where the time ends in between, each with an interval that misses with a chance of 5 % divided by
  * their number (Bonferroni): all intervals together hold with 95 %. */
-#ifndef SPEX_HARNESS_ESTIMATE_PAIRS_H
-#define SPEX_HARNESS_ESTIMATE_PAIRS_H
+#ifndef SPEX_HARNESS_PAIRS_H
+#define SPEX_HARNESS_PAIRS_H
 
 #include <stdbool.h>
 
-#include "harness/estimate/ranks.h"
+#include "harness/ranks.h"
 
 enum {
     SPEX_PAIRS_LOOKS = 10,

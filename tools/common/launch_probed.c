@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "tools/launch/launch_probed.h"
+#include "tools/common/launch_probed.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "text/variables.h"
 #include "tools/common/complain.h"
-#include "tools/launch/preload.h"
+#include "tools/common/preload.h"
 
 enum { VARIABLES_MAX = 7 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The part of a trace that a command is to look at: the options --from, --to and -e. */
-#ifndef SPEX_TOOLS_TRACES_TRACE_PART_H
-#define SPEX_TOOLS_TRACES_TRACE_PART_H
+#ifndef SPEX_TOOLS_COMMON_TRACE_PART_H
+#define SPEX_TOOLS_COMMON_TRACE_PART_H
 
 #include <stdbool.h>
 #include <stdint.h>

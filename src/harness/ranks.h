@@ -3,8 +3,8 @@
  * 4). Disturbances of a machine make single values several times too great; ranks bound what such a
  * value does to an estimate, at the price of 5 % of the power where there are none. Arithmetic
  * alone. */
-#ifndef SPEX_HARNESS_ESTIMATE_RANKS_H
-#define SPEX_HARNESS_ESTIMATE_RANKS_H
+#ifndef SPEX_HARNESS_RANKS_H
+#define SPEX_HARNESS_RANKS_H
 
 #include <stddef.h>
 

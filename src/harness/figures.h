@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What was measured of a benchmark: its repetitions, the times of single iterations, and the
  * estimate that they make. */
-#ifndef SPEX_HARNESS_ESTIMATE_FIGURES_H
-#define SPEX_HARNESS_ESTIMATE_FIGURES_H
+#ifndef SPEX_HARNESS_FIGURES_H
+#define SPEX_HARNESS_FIGURES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/estimate/ranks.h"
+#include "harness/ranks.h"
 #include "stats/histogram.h"
 
 enum { SPEX_BENCH_EVENTS_MAX = 12, SPEX_BENCH_COUNTERS_MAX = 8, SPEX_BENCH_TEXT_BYTES = 128 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "tools/traces/trace_part.h"
+#include "tools/common/trace_part.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Repetitions of one process have its layout in common. So, with several processes, the values from
  * which the interval comes are the processes' medians. */
-#include "harness/estimate/figures.h"
+#include "harness/figures.h"
 
 #include <errno.h>
 #include <math.h>
