@@ -93,7 +93,7 @@ bool spex_recorded_may_return(const struct spex_recorded *recorded);
 void spex_recorded_join(struct spex_recording *recording, struct spex_recorded *recorded,
                         struct spex_recorded *again);
 
-/* The child of a fork, whose records come: asks it for profiles. */
+/* Asks the child of a fork for profiles once its records come. */
 void spex_recorded_follow(struct spex_recorded *recorded);
 
 /* Has the child of a fork go on with what `holder` has leased of its parent, when it is time for

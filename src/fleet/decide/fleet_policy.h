@@ -24,7 +24,7 @@
 
 enum { SPEX_FLEET_UNITS_MAX = 256, SPEX_FLEET_INSTANCES_MAX = 1000000 };
 
-/* What the name of a unit is. */
+/* The kind of a unit's name. */
 enum spex_fleet_unit_type {
     SPEX_FLEET_PROBE,
     SPEX_FLEET_GLOB,
@@ -47,7 +47,7 @@ struct spex_fleet_unit {
 
 struct spex_fleet_policy {
     char *name;
-    /* What its programs are called: the name, if it says nothing else. */
+    /* The name of its programs; that of the policy, if it has none for them. */
     char *program;
     struct spex_fleet_unit *units;
     size_t unit_count;
@@ -85,7 +85,7 @@ void spex_fleet_policy_free(struct spex_fleet_policy *policy);
 /* "probe", "glob", "file" or "library". */
 const char *spex_fleet_unit_type_name(enum spex_fleet_unit_type type);
 
-/* Whether the unit has this probe. */
+/* True if the unit has this probe. */
 bool spex_fleet_unit_matches(const struct spex_fleet_policy *policy,
                              const struct spex_fleet_unit *unit,
                              const struct spex_selection_probe *probe);

@@ -46,7 +46,7 @@
  * emptied, during which instances tell of more executions than are asked of them. */
 #define DRAINING 0.95
 
-/* What is done at least where (1) holds by the model and response times say otherwise. */
+/* The least step where (1) holds by the model and response times contradict it. */
 #define DISTRUST 0.05
 
 struct step {

@@ -30,7 +30,7 @@ struct spex_fleet_map {
     double cost[SPEX_FLEET_PROBES_MAX];
 };
 
-/* What an instance has told about the last second or so. */
+/* An instance's report about the last second or so. */
 struct spex_fleet_observation {
     uint64_t id;
     /* In the policy's metric, seconds; and executions a second. Not finite or 0: not known. */
@@ -77,7 +77,7 @@ struct spex_fleet_instance {
     /* The probes that are on: a bit for each of the map. */
     uint64_t probes[SPEX_FLEET_WORDS];
     size_t probe_count;
-    /* What these probes take, and what they may. */
+    /* The share of the time that these probes take, and the share that they may take. */
     double spent, budget;
     enum spex_fleet_mode mode, before;
     enum spex_fleet_cause cause;

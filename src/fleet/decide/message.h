@@ -53,7 +53,7 @@ int spex_fleet_texts_add(struct spex_fleet_texts *texts, const char *text);
 int spex_fleet_texts_find(const struct spex_fleet_texts *texts, const char *text);
 void spex_fleet_texts_free(struct spex_fleet_texts *texts);
 
-/* What names an instance: its process, and when that was loaded. */
+/* Names an instance: its process, and when that was loaded. */
 struct spex_fleet_instance_key {
     int32_t process;
     uint64_t loaded_ns;
@@ -93,7 +93,7 @@ int spex_fleet_report_read(const char *text, size_t size, struct spex_fleet_repo
                            struct spex_error *error);
 void spex_fleet_report_free(struct spex_fleet_report *report);
 
-/* What is to be on at an instance. */
+/* The probes that are to be on at an instance. */
 struct spex_fleet_wanted {
     struct spex_fleet_instance_key key;
     struct spex_fleet_set probes;

@@ -34,7 +34,7 @@ struct spex_simulation_options {
     size_t load_count;
 };
 
-/* What followed a change of the load. Times are NaN for what did not happen. */
+/* The reaction to a change of the load. A time is NaN if the event did not happen. */
 struct spex_simulation_answer {
     double time, share;
     /* The response time was first above its target; the first decision that reverted or added;
@@ -51,7 +51,7 @@ struct spex_simulation {
     size_t answer_count;
     /* From then on the target, the cost and full coverage were kept to the end; NaN: never. */
     double converged;
-    /* What was paid in all. */
+    /* The price of the whole time. */
     double cost;
     /* Instances' changes of mode after convergence, by causes but new and removed instances'. */
     size_t changes;

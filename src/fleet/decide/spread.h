@@ -26,7 +26,7 @@ void spex_fleet_spread_adopt(const struct spex_fleet_map *map, struct spex_fleet
 void spex_fleet_spread_bound(const struct spex_fleet_map *map, struct spex_fleet_state *state,
                              double now);
 
-/* Whether other instances record all that this one does. */
+/* True if other instances record all probes of this one. */
 bool spex_fleet_spread_redundant(const struct spex_fleet_map *map,
                                  const struct spex_fleet_state *state,
                                  const struct spex_fleet_instance *instance);

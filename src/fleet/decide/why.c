@@ -23,7 +23,7 @@ const char *spex_fleet_cause_name(enum spex_fleet_cause cause) {
     return names[cause];
 }
 
-/* What is done. */
+/* A decision's action in words. */
 static void action_text(const struct spex_fleet_decision *d, char *text, size_t size) {
     switch (d->action) {
     case SPEX_FLEET_INSTRUMENT:

@@ -8,7 +8,7 @@
 /* Rows of a kernel that is told of. */
 enum { ROWS_TOLD = 2048 };
 
-/* Of all trainings: the same messages give the same models. */
+/* All trainings have this seed: the same messages give the same models. */
 enum { SEED = 1 };
 
 static void class_free(struct spex_fleet_class *class) {
@@ -83,7 +83,7 @@ static int class_of(struct spex_fleet_kernels *kernels, const struct spex_circum
     return err;
 }
 
-/* Where there is room, the class may be at another place afterwards. */
+/* Making room may move the class to another index. */
 static bool has_room(struct spex_fleet_kernels *kernels, const struct spex_fleet_class *class,
                      const char *path, double now) {
     return spex_training_has(class->training, path) ||

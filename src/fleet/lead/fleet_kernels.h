@@ -14,7 +14,7 @@ enum { SPEX_FLEET_CLASSES_MAX = 16, SPEX_FLEET_KERNELS_MAX = 256 };
 
 struct spex_fleet_class {
     char name[SPEX_CLASS_BYTES];
-    /* Of one of its machines. */
+    /* One of its machines. */
     struct spex_circumstances machine;
     struct spex_training *training;
     /* Each message is a run of its own. */
@@ -49,7 +49,7 @@ const struct spex_fleet_class *spex_fleet_class_find(const struct spex_fleet_ker
  * an object; JSON null: there is none. NULL: no memory. */
 json_t *spex_fleet_class_kernel_json(const struct spex_fleet_class *class, const char *after);
 
-/* What there is, as an object: classes and counts. NULL: no memory. */
+/* Classes and counts as an object; NULL: no memory. */
 json_t *spex_fleet_kernels_json(const struct spex_fleet_kernels *kernels);
 
 #endif

@@ -88,7 +88,7 @@ static int number_of(struct spex_fleet_sums *sums, const struct spex_profile_pro
     return (int)sums->probe_count++;
 }
 
-/* Where the row of the probe is, or is to be. */
+/* The index of the probe's row, or where it is to be inserted. */
 static size_t row_at(const struct spex_fleet_reports_instance *instance, size_t number) {
     size_t low = 0, high = instance->count;
     while (low < high) {

@@ -44,7 +44,7 @@ struct spex_fleet_reports_instance {
     char host[SPEX_FLEET_NAME_BYTES];
     struct spex_fleet_reports_by by;
     uint64_t began_ns;
-    /* Of its last message: when that came, and seconds since its collection began. */
+    /* When its last message came, and how long its collection had lasted then. */
     double heard, seconds;
     uint32_t threads;
     char program[SPEX_PROFILE_NAME_BYTES];
@@ -62,7 +62,7 @@ struct spex_fleet_sums {
     size_t probe_count;
     struct spex_fleet_reports_instance *instances;
     size_t count;
-    /* Those that are over, together; how many; and the last ones' ids. */
+    /* The sum of those that are over, their number, and the ids of the last ones. */
     struct spex_fleet_reports_instance gone;
     uint64_t gone_count;
     uint64_t *over;
@@ -87,7 +87,7 @@ int spex_fleet_sums_age(struct spex_fleet_sums *sums, double now);
 const struct spex_fleet_reports_instance *spex_fleet_sums_find(const struct spex_fleet_sums *sums,
                                                                const char *host, int32_t process);
 
-/* What one instance, or with NULL the whole fleet, has told of a probe. */
+/* The reports about a probe: those of one instance, or, with NULL, of the whole fleet. */
 struct spex_fleet_sum {
     /* With one row and the costs of the clocks. */
     struct spex_profile profile;

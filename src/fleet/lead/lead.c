@@ -45,7 +45,7 @@ void spex_lead_free(struct spex_lead *lead) {
     lead->host_count = 0;
 }
 
-/* Where the host is, or is to be. */
+/* The index of the host, or where it is to be inserted. */
 static size_t host_at(const struct spex_lead *lead, const char *name) {
     size_t low = 0, high = lead->host_count;
     while (low < high) {
@@ -238,7 +238,7 @@ static void add_costs(struct spex_lead *lead, const struct spex_lead_place *plac
     }
 }
 
-/* What each probe takes of an instance's time, as the mean over those at which it is on. */
+/* The share of an instance's time that each probe takes: the mean over instances with it on. */
 static void take_costs(struct spex_lead *lead) {
     struct costs costs = {{0}, {0}};
     lead->recorded = (struct spex_fleet_set){{0}};
@@ -296,7 +296,7 @@ static int decide(struct spex_lead *lead, double now, struct spex_fleet_observat
     return spex_fleet_decide(&policy, &lead->map, &lead->state, &all, &lead->decision);
 }
 
-/* What was desired before counts for the first decision alone. */
+/* An earlier desire counts for the first decision only. */
 static void forget_before(struct spex_lead *lead) {
     for (size_t h = 0; h < lead->host_count; h++)
         if (lead->hosts[h].asked)
@@ -334,7 +334,7 @@ int spex_lead_decide(struct spex_lead *lead, double now, void (*gone)(void *user
     return 0;
 }
 
-/* What the last decision wants of an instance; NULL: nothing was decided of it yet. */
+/* The last decision about an instance; NULL: there is none yet. */
 static const struct spex_fleet_instance *decided(const struct spex_lead *lead,
                                                  const struct spex_lead_host *host, size_t item) {
     return spex_fleet_instance_find(&lead->state, id_of(host, &host->report.items[item].key));

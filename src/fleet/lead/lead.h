@@ -86,10 +86,10 @@ void spex_lead_forgive(struct spex_lead *lead, double now);
 int spex_lead_decide(struct spex_lead *lead, double now, void (*gone)(void *user, const char *host),
                      void *user);
 
-/* Whether what is desired on the host is to be written. */
+/* True if the desire for the host must be written. */
 bool spex_lead_is_due(const struct spex_lead *lead, const struct spex_lead_host *host, double now);
 
-/* What is desired on the host, to be written and freed; NULL: no memory. */
+/* The desire for the host as a text, to be freed; NULL: no memory. */
 char *spex_lead_desired(struct spex_lead *lead, struct spex_lead_host *host, double now);
 
 /* Lists the instances of the reports that have come so far in `places`, which stay until the next

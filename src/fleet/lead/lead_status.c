@@ -45,7 +45,7 @@ static json_t *modes_json(const struct spex_fleet_state *state) {
                      count_json(modes[SPEX_FLEET_FULL]));
 }
 
-/* What the policy asks for; null: nothing. */
+/* The policy's requirement; null: there is none. */
 static json_t *targets_json(const struct spex_fleet_policy *policy) {
     return json_pack("{s:s, s:s, s:o, s:o, s:o}", "probe", policy->response.probe, "metric",
                      policy->response.metric, "response", number_json(policy->response.bound),
@@ -65,7 +65,7 @@ static json_t *probes_json(const struct spex_lead *lead) {
     return json;
 }
 
-/* Of an instance that has come since the last decision there is nothing decided. */
+/* Nothing is decided of an instance that has come since the last decision. */
 static json_t *instance_json(const struct spex_lead *lead, const struct spex_lead_place *place) {
     const struct spex_fleet_instance *instance = spex_fleet_instance_find(&lead->state, place->id);
     const struct spex_fleet_reported *reported = place->reported;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a master tells of its fleet, as JSON. */
+/* The master's answers about its fleet, as JSON. */
 #ifndef SPEX_FLEET_LEAD_LEAD_STATUS_H
 #define SPEX_FLEET_LEAD_LEAD_STATUS_H
 

@@ -17,10 +17,10 @@
  * number of them. */
 enum { SPEX_FLEET_PROFILE_PART = 128 << 10, SPEX_FLEET_PROFILE_BYTES = 1 << 20 };
 
-/* Of a machine's boot, /proc/sys/kernel/random/boot_id. */
+/* Bytes of /proc/sys/kernel/random/boot_id, which names a boot of a machine. */
 enum { SPEX_FLEET_BOOT_BYTES = 40 };
 
-/* What names an instance on its host. */
+/* Names an instance on its host. */
 struct spex_fleet_reports_by {
     /* The agent's own number. */
     uint32_t agent;
@@ -34,7 +34,7 @@ struct spex_fleet_reports_by {
 
 struct spex_fleet_profile_writer {
     struct spex_fleet_reports_by by;
-    /* Whether the probe is to be told. */
+    /* True if the probe belongs into the message. */
     bool (*wanted)(void *user, const struct spex_profile_probe *probe);
     /* Takes a message. 0 or a negative errno value. */
     int (*send)(void *user, const char *data, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an instance has reported of one probe, and of what its clock costs; and sums of these. */
+/* Reports of an instance about one probe and about the cost of its clock; and sums of them. */
 #ifndef SPEX_FLEET_LEAD_REPORTED_ROW_H
 #define SPEX_FLEET_LEAD_REPORTED_ROW_H
 

@@ -27,7 +27,7 @@ struct spex_link_options {
     const char *credentials;
     /* Files with certificates, and with the client's key; NULL: those of the system, and none. */
     const char *authorities, *certificate, *key;
-    /* What the server calls the client. */
+    /* The client's name at the server. */
     const char *name;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What link.h has of names, with NATS and without. */
+/* Names, which need no NATS. */
 #include <string.h>
 
 #include "fleet/link/link.h"

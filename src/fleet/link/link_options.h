@@ -24,7 +24,7 @@
     "  --tls-cert FILE      the client's certificate\n"                                            \
     "  --tls-key FILE       and its key\n"
 
-/* What is missing, for a message; NULL: nothing is. */
+/* The missing part, for a message; NULL: nothing is missing. */
 static inline const char *spex_link_missing(const struct spex_link_options *options) {
     if (!options->url)
         return "--nats was expected";

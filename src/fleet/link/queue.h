@@ -22,7 +22,7 @@ struct spex_queue_job {
     struct spex_link_message message;
     /* How often it has been given to somebody, this time included. */
     uint64_t deliveries;
-    /* Of the library behind. */
+    /* The message of NATS' library. */
     void *handle;
 };
 

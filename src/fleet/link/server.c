@@ -10,7 +10,7 @@
 
 #include "base/files/whole_file.h"
 
-/* What is read of the options. */
+/* The parts of the options. */
 struct address {
     char host[256], server[320];
     bool tls, local;
@@ -45,7 +45,7 @@ static int read_address(const char *url, struct address *address, struct spex_er
     return 0;
 }
 
-/* Whoever reaches the server could switch probes of all hosts. */
+/* Anybody who reaches the server could switch the probes of all hosts. */
 static int check_safe(const struct spex_link_options *options, struct address *address,
                       struct spex_error *error) {
     address->tls = address->tls || options->authorities || options->certificate;

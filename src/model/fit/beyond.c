@@ -29,7 +29,7 @@ enum { NEIGHBOURS_MIN = 20, NEIGHBOURS_EXCESS = 3 };
 #define OF_FORMS     1.5
 #define OF_LEFT_OUT  1.5
 #define OF_DEVIATION 4.0
-/* A greater error tells no more than that little is known. */
+/* The error is cut here: any greater one says only that little is known. */
 #define ERROR_MOST   0.5
 
 /* Greatest values of the parameters that vary, 0 of the others. `left_out` may be NULL. */
