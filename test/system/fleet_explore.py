@@ -320,16 +320,20 @@ class Faults(Trials):
         self.assert_all_once(4, 2)
 
     def test_a_server_that_has_lost_all(self):
+        """Also a trial whose agent was killed, which is in no queue any more."""
         self.write(SLOW)
-        agent = self.agent("a")
+        agent, killed = self.agent("a"), self.agent("b")
         explorer = self.explorer(SLOW)
-        self.until(agent, "ended")
         self.until(agent, "began")
+        agent.send_signal(signal.SIGSTOP)
+        lost = self.until(killed, "began")
+        killed.kill()
+        agent.send_signal(signal.SIGCONT)
         self.server.kill()
         shutil.rmtree(os.path.join(self.server.folder, "store"))
         self.server.start()
         self.ends(explorer)
-        self.end(agent)
+        self.assertIn(lost, self.end(agent))
         self.assert_all_once(4, 2)
 
     def test_an_explorer_that_is_killed(self):
