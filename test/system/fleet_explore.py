@@ -425,6 +425,28 @@ class Enemies(Trials):
         self.assert_all_once(4, 2)
         self.assertEqual(self.hosts(), {"a"})
 
+    def test_results_that_nobody_asked_for(self):
+        """Of a machine of the class: for another configuration, and of trials that were not handed out."""
+        self.write(SLOW)
+        agent = self.agent("a")
+        explorer = self.explorer(SLOW)
+        self.until(agent, "began")
+        while not self.counted():
+            self.until(agent, "ended")
+        level = 1 if self.until(agent, "began") == "work=200" else 0
+        client, exploration = self.client(), self.exploration()
+        machine = self.rows("SELECT host, kernel, cpu, cpus, memory, build, spex FROM machine")[0]
+        for trial in (1, 2, 3, 4, 10**6):
+            data = self.result(exploration, machine=machine, trial=[trial, 0], levels=[level],
+                               **{"class": self.rows("SELECT class FROM fleet")[0][0]})
+            client.send("spex.shop.result.%s.%d-0" % (exploration, trial), data)
+        self.assertTrue(client.ping())
+        errors = self.ends(explorer)
+        self.assertIn("is refused: another configuration was expected", errors)
+        self.assertIn("is refused: no such trial was handed out", errors)
+        self.end(agent)
+        self.assert_all_once(4, 2)
+
     def login(self, login):
         path = os.path.join(self.dir, login.replace(":", "-"))
         with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
