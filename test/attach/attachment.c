@@ -385,15 +385,13 @@ static void make(double busy, double calm, double swing, double phase) {
 }
 
 /* Sites are given out in the order of addresses. */
-static void expect_order(void **state) {
-    (void)state;
+TEST(expect_order) {
     assert_true((uintptr_t)busy_function < (uintptr_t)calm_function);
 }
 
 #define BOTH "func:busy_function,func:calm_function"
 
-static void what_fits_is_on_all_the_time(void **state) {
-    (void)state;
+TEST(what_fits_is_on_all_the_time) {
     make(15000, 3000, 0.3, 0);
     struct run run = run_with(BOTH, 0.02);
     assert_string_equal(said, "");
@@ -404,8 +402,7 @@ static void what_fits_is_on_all_the_time(void **state) {
     }
 }
 
-static void without_a_budget_all_is_on(void **state) {
-    (void)state;
+TEST(without_a_budget_all_is_on) {
     make(1e6, 3000, 0.3, 0);
     struct run run = run_with(BOTH, 1);
     assert_true(run.probes[0].held_seconds <= 0 && run.probes[1].held_seconds <= 0);
@@ -413,9 +410,8 @@ static void without_a_budget_all_is_on(void **state) {
 
 /* The intervals of 95 % have the truth, and the budget is kept, at all rates. It is the same in each run of
  * the test. */
-static void slices_tell_the_rest(void **state) {
+TEST(slices_tell_the_rest) {
     unsigned within = 0, told = 0, runs = 0;
-    (void)state;
     for (int r = 0; r < 60; r++) {
         make(100000 * pow(10, r % 3 * 0.5), 3000, 0.5, r);
         struct run run = run_with(BOTH, 0.02);
@@ -437,9 +433,8 @@ static void slices_tell_the_rest(void **state) {
 
 /* Hits of a burst take longer than what lies between two bursts: a slice that ended by the clock would end within one. What
  * is told has the truth, and what it is at least is less. */
-static void bursts_are_told_or_bounded(void **state) {
+TEST(bursts_are_told_or_bounded) {
     unsigned right = 0, told = 0;
-    (void)state;
     for (int r = 0; r < 100; r++) {
         make(10000 * pow(10, r % 4), 0, 0, r);
         made.bursts = true;
@@ -464,9 +459,8 @@ static void bursts_are_told_or_bounded(void **state) {
 
 /* A program that is idle most of the time pays for little: of this command's own work, too. Slices are as long as is worth
  * their switching, which is dearer than was measured. */
-static void an_idle_program_keeps_its_budget(void **state) {
+TEST(an_idle_program_keeps_its_budget) {
     unsigned within = 0, told = 0;
-    (void)state;
     for (int r = 0; r < 20; r++) {
         make(1200, 0, 0.3, r);
         made.cpus = 0.03;
@@ -488,8 +482,7 @@ static void an_idle_program_keeps_its_budget(void **state) {
 
 /* What the command itself takes of an idle program is no reason to miss a function's executions: to switch it off and on
  * again would cost more than they do. */
-static void a_function_that_costs_nothing_stays_on(void **state) {
-    (void)state;
+TEST(a_function_that_costs_nothing_stays_on) {
     for (unsigned executions = 0; executions < 2; executions++) {
         make(executions, 0, 0, 0);
         made.cpus = 0.001;
@@ -503,8 +496,7 @@ static void a_function_that_costs_nothing_stays_on(void **state) {
 }
 
 /* A program that was idle for long, and is looked at seldom, becomes busy all of a sudden: the command is woken. */
-static void alarms_go_off_at_once(void **state) {
-    (void)state;
+TEST(alarms_go_off_at_once) {
     make(10, 0, 0, 0);
     made.cpus = 0.05;
     made.pass_ns = 60000;
@@ -516,8 +508,7 @@ static void alarms_go_off_at_once(void **state) {
 }
 
 /* Of a burst of a few hits it is not known yet that it is too much. */
-static void a_few_hits_are_no_rate(void **state) {
-    (void)state;
+TEST(a_few_hits_are_no_rate) {
     for (int r = 0; r < 20; r++) {
         make(1000, 0, 0.9, r);
         made.pace = 300;
@@ -529,8 +520,7 @@ static void a_few_hits_are_no_rate(void **state) {
 }
 
 /* A function that becomes busy is taken out of those that are on all the time. */
-static void rates_that_change(void **state) {
-    (void)state;
+TEST(rates_that_change) {
     make(20000, 3000, 1, 0);
     made.rates[0] = 12000;
     struct run run = run_with(BOTH, 0.005);
@@ -546,9 +536,8 @@ static unsigned times_said(const char *what) {
 }
 
 /* A function that calms down is on all the time again, and what is told has the truth. */
-static void what_calms_down_is_on_again(void **state) {
+TEST(what_calms_down_is_on_again) {
     unsigned within = 0;
-    (void)state;
     for (int r = 0; r < 40; r++) {
         make(100000, 3000, 0.3, r);
         made.calm_ns = made.now_ns + UINT64_C(3000000000);
@@ -564,8 +553,7 @@ static void what_calms_down_is_on_again(void **state) {
 }
 
 /* And it is in slices when it becomes busy again. */
-static void what_was_calm_can_be_busy(void **state) {
-    (void)state;
+TEST(what_was_calm_can_be_busy) {
     make(100000, 0, 0, 0);
     made.calm_ns = made.now_ns + UINT64_C(3000000000);
     made.busy_ns = made.now_ns + UINT64_C(25000000000);
@@ -576,9 +564,8 @@ static void what_was_calm_can_be_busy(void **state) {
 }
 
 /* The time of the few short slices of a busy phase is known less well than that of the long ones before. */
-static void what_was_calm_is_within_when_it_is_busy(void **state) {
+TEST(what_was_calm_is_within_when_it_is_busy) {
     unsigned within = 0;
-    (void)state;
     for (int r = 0; r < 20; r++) {
         make(30000, 3000, 0.1, r);
         made.busy_ns = made.now_ns + UINT64_C(1000000000) * (uint64_t)(15 + r % 10);
@@ -592,8 +579,7 @@ static void what_was_calm_is_within_when_it_is_busy(void **state) {
 }
 
 /* One that changes again and again comes back after 10 slices, and then after twice as many each time. */
-static void what_comes_back_waits_longer(void **state) {
-    (void)state;
+TEST(what_comes_back_waits_longer) {
     make(60000, 0, 1, 0);
     made.pace = 2.1;
     run_with("func:busy_function", 0.02);
@@ -601,8 +587,7 @@ static void what_comes_back_waits_longer(void **state) {
 }
 
 /* A slice of it costs more than is granted for ten of them. */
-static void what_is_too_much_for_slices(void **state) {
-    (void)state;
+TEST(what_is_too_much_for_slices) {
     make(1e6, 10, 0, 0);
     struct run run = run_with(BOTH, 0.00001);
     assert_non_null(strstr(said, "too much for slices"));
@@ -620,8 +605,7 @@ static void what_is_too_much_for_slices(void **state) {
 
 /* Calls take 50 ms, and slices 10 ms at most. Each time that is told is a call's: none is cut off, and no
  * beginning is taken for that of another call. */
-static void slices_have_whole_times(void **state) {
-    (void)state;
+TEST(slices_have_whole_times) {
     if (!spex_can_decode())
         skip();
     make(10000, 0, 0, 0);
@@ -631,26 +615,4 @@ static void slices_have_whole_times(void **state) {
     assert_true(run.probes[0].held_seconds > 0);
     assert_true(run.probes[0].records > 20);
     assert_true(run.least >= 50300000 && run.most <= 50300000);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(expect_order),
-        cmocka_unit_test(what_fits_is_on_all_the_time),
-        cmocka_unit_test(without_a_budget_all_is_on),
-        cmocka_unit_test(slices_tell_the_rest),
-        cmocka_unit_test(bursts_are_told_or_bounded),
-        cmocka_unit_test(an_idle_program_keeps_its_budget),
-        cmocka_unit_test(a_few_hits_are_no_rate),
-        cmocka_unit_test(a_function_that_costs_nothing_stays_on),
-        cmocka_unit_test(alarms_go_off_at_once),
-        cmocka_unit_test(rates_that_change),
-        cmocka_unit_test(what_calms_down_is_on_again),
-        cmocka_unit_test(what_was_calm_can_be_busy),
-        cmocka_unit_test(what_was_calm_is_within_when_it_is_busy),
-        cmocka_unit_test(what_comes_back_waits_longer),
-        cmocka_unit_test(what_is_too_much_for_slices),
-        cmocka_unit_test(slices_have_whole_times),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

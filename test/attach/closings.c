@@ -10,10 +10,9 @@
 enum { THREADS = 4, CLOSINGS = 500 };
 
 /* The end of the pipe is the last one when the closing has been waited for: nobody else has it. */
-static void a_closing_ends_what_it_was_given(void **state) {
+TEST(a_closing_ends_what_it_was_given) {
     int ends[2];
     char byte;
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     assert_true(spex_beside_end(&ends[1], 1) >= 0);
     assert_int_equal(read(ends[0], &byte, 1), 0);
@@ -29,19 +28,10 @@ static void *close_many(void *unused) {
 }
 
 /* They wait for their gates and not for each other. */
-static void threads_close_at_a_time(void **state) {
+TEST(threads_close_at_a_time) {
     pthread_t threads[THREADS];
-    (void)state;
     for (int t = 0; t < THREADS; t++)
         assert_int_equal(pthread_create(&threads[t], NULL, close_many, NULL), 0);
     for (int t = 0; t < THREADS; t++)
         assert_int_equal(pthread_join(threads[t], NULL), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_closing_ends_what_it_was_given),
-        cmocka_unit_test(threads_close_at_a_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

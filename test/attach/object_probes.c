@@ -67,13 +67,12 @@ static void read_own(struct spex_object_functions *object, struct spex_object_pr
     close(fd);
 }
 
-static void probes_of_this_program(void **state) {
+TEST(probes_of_this_program) {
     static const char *const names[] = {"known:moved", "known:one", "known:several",
                                         "known:several"};
     struct spex_object_functions object;
     struct spex_object_probes probes;
     unsigned semaphores = 0;
-    (void)state;
     known_sites(1);
     read_own(&object, &probes);
     size_t first = 0;
@@ -93,11 +92,10 @@ static void probes_of_this_program(void **state) {
     spex_object_functions_free(&object);
 }
 
-static void semaphores_are_places_in_the_file(void **state) {
+TEST(semaphores_are_places_in_the_file) {
     struct spex_object_functions object;
     struct spex_object_probes probes;
     unsigned short there = 1;
-    (void)state;
     read_own(&object, &probes);
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     for (size_t p = 0; p < probes.count; p++)
@@ -110,10 +108,9 @@ static void semaphores_are_places_in_the_file(void **state) {
     spex_object_functions_free(&object);
 }
 
-static void malformed_notes(void **state) {
+TEST(malformed_notes) {
     struct spex_object_functions object;
     struct spex_object_probes probes;
-    (void)state;
     read_own(&object, &probes);
     size_t malformed = MALFORMED;
 #ifdef __x86_64__
@@ -124,13 +121,4 @@ static void malformed_notes(void **state) {
     assert_int_equal(probes.malformed, malformed);
     spex_object_probes_free(&probes);
     spex_object_functions_free(&object);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(probes_of_this_program),
-        cmocka_unit_test(semaphores_are_places_in_the_file),
-        cmocka_unit_test(malformed_notes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

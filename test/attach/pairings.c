@@ -80,10 +80,9 @@ static void expect_unpaired(const struct model *model, const struct spex_pairing
     }
 }
 
-static void calls_returns_and_jumps(void **state) {
+TEST(calls_returns_and_jumps) {
     static struct model model = {.random = 4};
     struct spex_pairing *pairing;
-    (void)state;
     assert_int_equal(spex_pairing_create(&pairing, FUNCTIONS, 4096), 0);
     for (unsigned step = 0; step < STEPS; step++) {
         unsigned number = (unsigned)random_below(&model.random, STACKS);
@@ -102,10 +101,9 @@ static void calls_returns_and_jumps(void **state) {
     spex_pairing_destroy(pairing);
 }
 
-static void ends_without_a_beginning(void **state) {
+TEST(ends_without_a_beginning) {
     struct spex_pairing *pairing;
     uint64_t took;
-    (void)state;
     assert_int_equal(spex_pairing_create(&pairing, 2, 8), 0);
     spex_pairing_begin(pairing, 0, 0x1000, 5, some_registers);
     assert_false(spex_pairing_end(pairing, 0, 0x1008, 9, &took, registers));
@@ -119,10 +117,9 @@ static void ends_without_a_beginning(void **state) {
     spex_pairing_destroy(pairing);
 }
 
-static void no_more_than_there_is_room_for(void **state) {
+TEST(no_more_than_there_is_room_for) {
     struct spex_pairing *pairing;
     uint64_t took;
-    (void)state;
     assert_int_equal(spex_pairing_create(&pairing, 1, 8), 0);
     for (uint64_t p = 0; p < 20; p++)
         spex_pairing_begin(pairing, 0, p << 4, p, no_registers);
@@ -133,10 +130,9 @@ static void no_more_than_there_is_room_for(void **state) {
     spex_pairing_destroy(pairing);
 }
 
-static void what_is_forgotten(void **state) {
+TEST(what_is_forgotten) {
     struct spex_pairing *pairing;
     uint64_t took;
-    (void)state;
     assert_int_equal(spex_pairing_create(&pairing, 2, 1000), 0);
     for (uint64_t p = 0; p < 1000; p++)
         spex_pairing_begin(pairing, p % 2, p << 4, p, no_registers);
@@ -150,14 +146,4 @@ static void what_is_forgotten(void **state) {
     assert_int_equal(spex_pairing_unpaired(pairing, 0).abandoned, 250);
     assert_false(spex_pairing_end(pairing, 0, 998 << 4, 1000, &took, registers));
     spex_pairing_destroy(pairing);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_returns_and_jumps),
-        cmocka_unit_test(ends_without_a_beginning),
-        cmocka_unit_test(no_more_than_there_is_room_for),
-        cmocka_unit_test(what_is_forgotten),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,10 +89,9 @@ static int look(int from, int to) {
     return !alone || status_now().sites_on ? 1 : obey(from, to);
 }
 
-static void a_child_does_not_serve(void **state) {
+TEST_WITH(a_child_does_not_serve, serving_setup, stop) {
     struct spex_profile_reader reader = {0};
     int fd = caller_connect();
-    (void)state;
     assert_int_equal(caller_select(fd, "program.*"), 1);
     struct child child = child_start(look);
     child_await(&child);
@@ -108,9 +107,8 @@ static void a_child_does_not_serve(void **state) {
     spex_profile_reader_free(&reader);
 }
 
-static void a_child_that_follows_has_its_own(void **state) {
+TEST_WITH(a_child_that_follows_has_its_own, serving_setup, stop) {
     struct spex_profile_reader reader = {0};
-    (void)state;
     SKIP_WITHOUT_FOLLOWERS();
     spex_stop();
     setenv("SPEX_FORKS", "follow", 1);
@@ -141,9 +139,8 @@ static void a_child_that_follows_has_its_own(void **state) {
 }
 
 /* As in a program that has changed its root after its start. */
-static void a_child_without_a_directory_says_nothing(void **state) {
+TEST_WITH(a_child_without_a_directory_says_nothing, serving_setup, stop) {
     char away[sizeof(serving_directory) + 8];
-    (void)state;
     SKIP_WITHOUT_FOLLOWERS();
     spex_stop();
     setenv("SPEX_FORKS", "follow", 1);
@@ -162,9 +159,8 @@ static void a_child_without_a_directory_says_nothing(void **state) {
 }
 
 /* From the request on, without SPEX_FORKS. */
-static void a_command_can_ask_children_to_follow(void **state) {
+TEST_WITH(a_command_can_ask_children_to_follow, serving_setup, stop) {
     struct spex_profile_reader reader = {0};
-    (void)state;
     SKIP_WITHOUT_FOLLOWERS();
     int fd = caller_connect();
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_FOLLOW, "program.work@3", &reader), 1);
@@ -181,8 +177,7 @@ static void a_command_can_ask_children_to_follow(void **state) {
 }
 
 /* Also one that nothing is selected in. */
-static void a_child_that_follows_can_be_called(void **state) {
-    (void)state;
+TEST_WITH(a_child_that_follows_can_be_called, serving_setup, stop) {
     SKIP_WITHOUT_FOLLOWERS();
     spex_stop();
     setenv("SPEX_FORKS", "follow", 1);
@@ -209,9 +204,8 @@ static bool answers(void) {
 }
 
 /* Also with a client at the other end. */
-static void a_program_may_close_all_descriptors(void **state) {
+TEST_WITH(a_program_may_close_all_descriptors, serving_setup, stop) {
     int fd = caller_connect();
-    (void)state;
     assert_int_equal(caller_select(fd, ""), 0);
     close(fd);
     for (int n = 0; n < 3; n++) {
@@ -222,12 +216,11 @@ static void a_program_may_close_all_descriptors(void **state) {
 }
 
 /* Files of the program's own in all the places of ours stay as they are. */
-static void a_program_may_use_our_numbers(void **state) {
+TEST_WITH(a_program_may_use_our_numbers, serving_setup, stop) {
     enum { ENTRIES = 4096 };
     static const char text[] = "the program's own";
     char path[128], back[sizeof(text)];
     struct stat own, now;
-    (void)state;
     int caller = caller_connect();
     assert_int_equal(caller_select(caller, ""), 0);
     snprintf(path, sizeof(path), "%s/own", serving_directory);
@@ -302,17 +295,15 @@ static void probes_go_off_with_the_command(const char *control) {
     spex_profile_reader_free(&reader);
 }
 
-static void a_command_that_goes_takes_the_probes_with_it(void **state) {
-    (void)state;
+TEST_WITH(a_command_that_goes_takes_the_probes_with_it, serving_setup, stop) {
     probes_go_off_with_the_command(serving_directory);
     assert_true(answers());
     probes_go_off_with_the_command("off");
 }
 
-static void a_command_that_was_called_gets_the_last_report(void **state) {
+TEST_WITH(a_command_that_was_called_gets_the_last_report, serving_setup, stop) {
     struct spex_profile_reader reader = {0};
     int listening, command;
-    (void)state;
     call_a_command("off", "program.*", &listening, &command);
     work(70);
     spex_stop();
@@ -327,11 +318,10 @@ static void a_command_that_was_called_gets_the_last_report(void **state) {
 
 /* A process may end soon, without a last report. Intervals of 1000 ms are reached by doubling; a
  * command that subscribes gets its own from the first one on. */
-static void the_first_reports_to_a_command_come_soon(void **state) {
+TEST_WITH(the_first_reports_to_a_command_come_soon, serving_setup, stop) {
     static const unsigned expected_ms[] = {10, 20, 40, 80, 160, 320, 640, 1000, 1000};
     static struct spex_connection connection;
     int pair[2];
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     spex_call_open(&connection, spex_descriptor_of(pair[0]), 1000);
     for (size_t e = 0; e < COUNT_OF(expected_ms); e++) {
@@ -355,8 +345,7 @@ static uint64_t rest_after(uint64_t cost_ns) {
 }
 
 /* What they cost is part of the budget, but somebody looks: none is later than after ten seconds. */
-static void reports_are_as_rare_as_the_budget_pays_for(void **state) {
-    (void)state;
+TEST_WITH(reports_are_as_rare_as_the_budget_pays_for, serving_setup, stop) {
     assert_int_equal(rest_after(10000000), 0);
     spex_stop();
     const struct spex_options options = {
@@ -369,9 +358,8 @@ static void reports_are_as_rare_as_the_budget_pays_for(void **state) {
 }
 
 /* Who renews a lease each second has reports all the same. */
-static void other_answers_put_no_report_off(void **state) {
+TEST_WITH(other_answers_put_no_report_off, serving_setup, stop) {
     struct spex_connection connection = {.reports = true, .profiling = true};
-    (void)state;
     spex_stop();
     const struct spex_options options = {
         .size = sizeof(options), .probes = "program.*", .out = "/dev/null", .budget = "2%"};
@@ -384,8 +372,7 @@ static void other_answers_put_no_report_off(void **state) {
     assert_true(connection.due_ns == due && connection.rest_ms == rest);
 }
 
-static void a_command_that_is_not_there_is_said(void **state) {
-    (void)state;
+TEST_WITH(a_command_that_is_not_there_is_said, serving_setup, stop) {
     spex_stop();
     setenv("SPEX_OUT", "metrics:/nowhere/at/all", 1);
     messages_begin();
@@ -407,9 +394,8 @@ static int work_and_exit(int from, int to) {
     exit(0);
 }
 
-static void the_last_report_comes_at_an_exit(void **state) {
+TEST_WITH(the_last_report_comes_at_an_exit, serving_setup, stop) {
     struct spex_profile_reader reader = {0};
-    (void)state;
     SKIP_WITHOUT_CHILDREN();
     spex_stop();
     struct child child = child_start(work_and_exit);
@@ -429,24 +415,6 @@ static void the_last_report_comes_at_an_exit(void **state) {
     spex_profile_reader_free(&reader);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, serving_setup, stop)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_child_does_not_serve),
-        TEST(a_child_that_follows_has_its_own),
-        TEST(a_command_can_ask_children_to_follow),
-        TEST(a_child_that_follows_can_be_called),
-        TEST(a_child_without_a_directory_says_nothing),
-        TEST(a_program_may_close_all_descriptors),
-        TEST(a_program_may_use_our_numbers),
-        TEST(a_command_that_goes_takes_the_probes_with_it),
-        TEST(a_command_that_was_called_gets_the_last_report),
-        TEST(the_first_reports_to_a_command_come_soon),
-        TEST(reports_are_as_rare_as_the_budget_pays_for),
-        TEST(other_answers_put_no_report_off),
-        TEST(a_command_that_is_not_there_is_said),
-        TEST(the_last_report_comes_at_an_exit),
-    };
-    return cmocka_run_group_tests(tests, serving_begin, serving_end);
+    return tests_run(serving_begin, serving_end);
 }

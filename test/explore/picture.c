@@ -8,8 +8,7 @@
 #include "picture_bench.h"
 
 /* Parameters by the share of the variance that they explain, without those of one value. */
-static void effects(void **state) {
-    (void)state;
+TEST(effects) {
     struct spex_study study;
     double values[3][3];
     begin(&study, "<space name='s'><parameter name='one' type='integer' values='1'/>"
@@ -44,8 +43,7 @@ static void effects(void **state) {
 }
 
 /* Each parameter has a panel, three in a row, and no more than 16 of them. */
-static void panels_of_effects(void **state) {
-    (void)state;
+TEST(panels_of_effects) {
     for (size_t parameters = 1; parameters <= 20; parameters++) {
         char xml[4096] = "<space name='s'>";
         size_t levels[20] = {0}, shown = parameters < 16 ? parameters : 16;
@@ -83,9 +81,8 @@ static void panels_of_effects(void **state) {
 
 #define LATENCY "<objective probe='q:lat' metric='p99' goal='minimise'/>"
 
-static void pareto(void **state) {
+TEST(pareto) {
     static const double means[][2] = {{100, 1}, {200, 2}, {400, 4}, {150, 3}};
-    (void)state;
     struct spex_study study;
     double values[4][2];
     begin(&study,
@@ -119,8 +116,7 @@ static void pareto(void **state) {
 }
 
 /* The first objective against each other one; nothing is connected. */
-static void pareto_of_four(void **state) {
-    (void)state;
+TEST(pareto_of_four) {
     struct spex_study study;
     begin(&study,
           "<space name='s'><parameter name='a' type='integer' min='1' max='2'/>" OBJECTIVE LATENCY
@@ -147,9 +143,8 @@ static void pareto_of_four(void **state) {
 }
 
 /* The best so far has a point where it changes, and one at the end. */
-static void convergence(void **state) {
+TEST(convergence) {
     static const double measured[] = {NAN, 10, 5, 20, 7, 8};
-    (void)state;
     struct spex_study study;
     double values[6][3];
     begin(&study, "<space name='s'><parameter name='a' type='integer' min='1' max='6'/>" OBJECTIVE
@@ -173,8 +168,7 @@ static void convergence(void **state) {
 }
 
 /* No more than 2,000 points, so that a picture of many trials is of a size that can be shown. */
-static void many_trials(void **state) {
-    (void)state;
+TEST(many_trials) {
     for (size_t trials = 1999; trials <= 4001; trials += 1001) {
         struct spex_study study;
         double *values = calloc((size_t)3 * 2001, sizeof(double));
@@ -220,8 +214,7 @@ static void expect_numbers(const char *criterion, double low, double high, const
 
 /* As many decimals as tell gnuplot's steps apart, of which a range has five to ten: it shows the
  * number over its power of 1000. */
-static void numbers_of_an_axis(void **state) {
-    (void)state;
+TEST(numbers_of_an_axis) {
     expect_numbers(OBJECTIVE, 0, 500, "'%.0s %c/s'");
     expect_numbers(OBJECTIVE, 9.7, 9.95, "'%.2s %c/s'");
     expect_numbers(OBJECTIVE, 9.7, 10.3, "'%.1s %c/s'");
@@ -239,7 +232,7 @@ static void numbers_of_an_axis(void **state) {
 }
 
 /* At most as many labels as there is room for, evenly, and at least two. */
-static void labels_of_an_axis(void **state) {
+TEST(labels_of_an_axis) {
     static const struct {
         const char *axis;
         size_t width;
@@ -255,7 +248,6 @@ static void labels_of_an_axis(void **state) {
         {"y", 13, "('10' 0, '12' 2, '14' 4, '16' 6)"},
         {"y", 7, "('10' 0, '13' 3, '16' 6)"},
     };
-    (void)state;
     struct spex_space_file *file =
         space_of("<space name='s'><parameter name='a' type='integer' min='10' max='16'/>" OBJECTIVE
                  "</space>");
@@ -277,8 +269,7 @@ static void labels_of_an_axis(void **state) {
 }
 
 /* Quotes and line ends of a name end neither the text nor the line; a percent sign is one. */
-static void texts_in_scripts(void **state) {
-    (void)state;
+TEST(texts_in_scripts) {
     char *text = NULL;
     size_t size;
     struct spex_script script = {.out = open_memstream(&text, &size)};
@@ -301,7 +292,7 @@ static void texts_in_scripts(void **state) {
 }
 
 /* Values with gnuplot's script, as it writes them, become elements; what is otherwise stays. */
-static void values_of_a_picture(void **state) {
+TEST(values_of_a_picture) {
     static const char begin[] =
         "<svg width=\"400\"><g onmousemove=\"gnuplot_svg.showHypertext(evt,'",
                       between[] =
@@ -321,7 +312,6 @@ static void values_of_a_picture(void **state) {
         {"<script>", "<use/></g>", NULL, NULL},
         {"a", "<use/>", NULL, NULL},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         char svg[512];
         snprintf(svg, sizeof(svg), "%s%s%s%s</svg>", begin, cases[c].text, between,
@@ -332,20 +322,4 @@ static void values_of_a_picture(void **state) {
         free(told);
         free(with_note);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(effects),
-        cmocka_unit_test(panels_of_effects),
-        cmocka_unit_test(pareto),
-        cmocka_unit_test(pareto_of_four),
-        cmocka_unit_test(convergence),
-        cmocka_unit_test(many_trials),
-        cmocka_unit_test(numbers_of_an_axis),
-        cmocka_unit_test(labels_of_an_axis),
-        cmocka_unit_test(texts_in_scripts),
-        cmocka_unit_test(values_of_a_picture),
-    };
-    return cmocka_run_group_tests_name("picture", tests, NULL, NULL);
 }

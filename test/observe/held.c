@@ -24,7 +24,7 @@ static void expect_held(const struct spex_profile_probe *probe, double count, do
                  uncounted);
 }
 
-static void differences(void **state) {
+TEST(differences) {
     static const struct {
         struct so_far before, now;
         double count, uncounted;
@@ -41,7 +41,6 @@ static void differences(void **state) {
         {{4, 50, 10}, {4, 100, 20}, 0, 0}, /* it was on */
         {{0, 0, 0}, {0, 0, 0}, 0, 0},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         const struct spex_profile_probe before = probe_of(&cases[c].before);
         struct spex_profile_probe now = probe_of(&cases[c].now);
@@ -50,7 +49,7 @@ static void differences(void **state) {
     }
 }
 
-static void moments(void **state) {
+TEST(moments) {
     static const struct {
         struct so_far first, last;
         double part, count, uncounted;
@@ -60,7 +59,6 @@ static void moments(void **state) {
         {{1, 0, 50}, {2, 40, 16}, 0.25, 0, 56},      {{1, 20, 12}, {2, 0, 5000}, 0.25, 0, 5000},
         {{1, 0, 1000}, {2, 0, 3000}, 0.25, 0, 1500}, {{0, 0, 0}, {2, 0, 3000}, 0.5, 0, 1500},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         const struct spex_profile_probe first = probe_of(&cases[c].first);
         struct spex_profile_probe at = probe_of(&cases[c].last);
@@ -144,9 +142,8 @@ static bool holds(const struct run *run, unsigned from, unsigned to, bool *known
                         counted + probe.held_count + probe.uncounted >= truth;
 }
 
-static void margins_hold_the_truth(void **state) {
+TEST(margins_hold_the_truth) {
     static const double uneven[] = {1, 3, 30};
-    (void)state;
     for (size_t u = 0; u < COUNT_OF(uneven); u++) {
         unsigned all = 0, wrong = 0, told = 0;
         for (uint64_t seed = 1; seed <= RUNS; seed++) {
@@ -177,10 +174,9 @@ static double draw_told(uint64_t *seed, struct spex_profile_probe *probe) {
     return probe->count + least + (probe->held_count + margin - least) * random_part(seed);
 }
 
-static void sums_hold_the_truth(void **state) {
+TEST(sums_hold_the_truth) {
     unsigned bounds = 0, estimates = 0;
     uint64_t seed = 1;
-    (void)state;
     for (int n = 0; n < 2000; n++) {
         struct spex_profile_probe sum, more;
         double truth = draw_told(&seed, &sum) + draw_told(&seed, &more);
@@ -194,14 +190,4 @@ static void sums_hold_the_truth(void **state) {
         estimates += !bound && sum.held_count > 0;
     }
     assert_true(bounds > 100 && estimates > 100);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(differences),
-        cmocka_unit_test(moments),
-        cmocka_unit_test(margins_hold_the_truth),
-        cmocka_unit_test(sums_hold_the_truth),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

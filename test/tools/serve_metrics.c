@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums over processes, and the text of /metrics that is made of them. */
 #define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../check.h"
 #include "profile/figures.h"
 #include "tools/serve/metrics.h"
@@ -68,10 +64,9 @@ static double bucket(const struct spex_sums *sums, const char *bound) {
 }
 
 /* Each bucket is at most so much wider than the one before: a quantile is no more off than that. */
-static void bounds_are_as_close_as_is_told(void **state) {
+TEST(bounds_are_as_close_as_is_told) {
     static const double widest[] = {[SPEX_SUMS_COARSE] = 2.5, [SPEX_SUMS_FINE] = 1.28};
     static const unsigned decades[] = {SPEX_SUMS_COARSE, SPEX_SUMS_FINE};
-    (void)state;
     for (size_t d = 0; d < 2; d++) {
         double before = spex_sums_bounds[0];
         unsigned count = 0;
@@ -87,8 +82,7 @@ static void bounds_are_as_close_as_is_told(void **state) {
     }
 }
 
-static void buckets_hold_the_times_up_to_their_bounds(void **state) {
-    (void)state;
+TEST(buckets_hold_the_times_up_to_their_bounds) {
     static struct made made;
     struct spex_sums sums = {.probes = NULL};
     make(&made, "query");
@@ -107,9 +101,8 @@ static void buckets_hold_the_times_up_to_their_bounds(void **state) {
 }
 
 /* Of schema 3: bucket number i ends at 2 to the power of i/8 seconds. */
-static void native_buckets_hold_the_times_between_their_bounds(void **state) {
+TEST(native_buckets_hold_the_times_between_their_bounds) {
     static const uint64_t times[] = {0, 1, 10, 1500, 3000000, 200000000000, 2000000000000};
-    (void)state;
     for (size_t t = 0; t < COUNT_OF(times); t++) {
         static struct made made;
         struct spex_sums sums = {.probes = NULL};
@@ -135,8 +128,7 @@ static void native_buckets_hold_the_times_between_their_bounds(void **state) {
 }
 
 /* As in the table: what the clock takes is taken off. */
-static void times_are_corrected_as_figures_are(void **state) {
-    (void)state;
+TEST(times_are_corrected_as_figures_are) {
     static struct made made;
     struct spex_sums sums = {.probes = NULL};
     struct spex_figures figures;
@@ -152,8 +144,7 @@ static void times_are_corrected_as_figures_are(void **state) {
     spex_sums_free(&sums);
 }
 
-static void times_wait_for_the_length_of_a_tick(void **state) {
-    (void)state;
+TEST(times_wait_for_the_length_of_a_tick) {
     static struct made made;
     struct spex_sums sums = {.probes = NULL};
     make(&made, "query");
@@ -164,8 +155,7 @@ static void times_wait_for_the_length_of_a_tick(void **state) {
     spex_sums_free(&sums);
 }
 
-static void processes_of_a_program_are_added(void **state) {
-    (void)state;
+TEST(processes_of_a_program_are_added) {
     static struct made one, other;
     struct spex_sums a = {.probes = NULL}, b = a, all = a;
     make(&one, "query");
@@ -200,8 +190,7 @@ static void processes_of_a_program_are_added(void **state) {
 }
 
 /* A correction that grows moves times to lower buckets; estimates of losses may fall. */
-static void counters_that_were_shown_do_not_fall(void **state) {
-    (void)state;
+TEST(counters_that_were_shown_do_not_fall) {
     static struct made made;
     struct spex_sums now = {.probes = NULL}, shown = now;
     make(&made, "query");
@@ -229,8 +218,7 @@ static void counters_that_were_shown_do_not_fall(void **state) {
     spex_sums_free(&shown);
 }
 
-static void probes_beyond_the_limit_are_counted(void **state) {
-    (void)state;
+TEST(probes_beyond_the_limit_are_counted) {
     static struct made one, other;
     struct spex_sums a = {.probes = NULL}, b = a, all = a;
     make(&one, "a");
@@ -284,8 +272,7 @@ static void write_text(char **text, const struct spex_sums *sums) {
     fclose(out);
 }
 
-static void quantiles_are_those_of_figures(void **state) {
-    (void)state;
+TEST(quantiles_are_those_of_figures) {
     static struct made made, recent;
     struct spex_sums sums = {.probes = NULL};
     struct spex_figures figures;
@@ -327,8 +314,7 @@ static void quantiles_are_those_of_figures(void **state) {
     spex_sums_free(&sums);
 }
 
-static void formats_differ_in_names_and_the_end(void **state) {
-    (void)state;
+TEST(formats_differ_in_names_and_the_end) {
     static struct made made;
     make(&made, "query");
     add_times(&made, 1500, 10);
@@ -354,8 +340,7 @@ static void formats_differ_in_names_and_the_end(void **state) {
 }
 
 /* Nobody counts what is executed at a site that was refused. */
-static void a_margin_may_be_infinite(void **state) {
-    (void)state;
+TEST(a_margin_may_be_infinite) {
     static struct made made;
     make(&made, "query");
     made.row.probe.refused = 1;
@@ -368,8 +353,7 @@ static void a_margin_may_be_infinite(void **state) {
 }
 
 /* The texts are the bounds themselves, and those of the coarse buckets are among the fine ones. */
-static void buckets_are_as_many_as_asked_for(void **state) {
-    (void)state;
+TEST(buckets_are_as_many_as_asked_for) {
     static struct made made;
     make(&made, "query");
     add_times(&made, 1500, 10);
@@ -392,8 +376,7 @@ static void buckets_are_as_many_as_asked_for(void **state) {
 }
 
 /* In the bucket that the time falls in, as it is corrected there. */
-static void the_slowest_execution_is_an_exemplar(void **state) {
-    (void)state;
+TEST(the_slowest_execution_is_an_exemplar) {
     static struct made made;
     make(&made, "query");
     add_times(&made, 3000000, 5);
@@ -428,8 +411,7 @@ static void the_slowest_execution_is_an_exemplar(void **state) {
 }
 
 /* Of processes that answer; that of one that has gone is not told. */
-static void the_slowest_process_wins(void **state) {
-    (void)state;
+TEST(the_slowest_process_wins) {
     static struct made one, other;
     struct spex_sums a = {.probes = NULL}, b = a, all = a, shown = a;
     make(&one, "query");
@@ -455,8 +437,7 @@ static void the_slowest_process_wins(void **state) {
 }
 
 /* A name may hold what has a meaning in the format. */
-static void labels_are_escaped(void **state) {
-    (void)state;
+TEST(labels_are_escaped) {
     static struct made made;
     make(&made, "a\"} 1\n\\");
     char *text = text_of("x\"y", &made, true);
@@ -465,8 +446,7 @@ static void labels_are_escaped(void **state) {
     free(text);
 }
 
-static void values_that_are_no_times_have_sums(void **state) {
-    (void)state;
+TEST(values_that_are_no_times_have_sums) {
     static struct made made;
     make(&made, "");
     made.row.probe.probe_type = made.type.probe_type = SPEX_SNAPSHOT;
@@ -480,8 +460,7 @@ static void values_that_are_no_times_have_sums(void **state) {
 }
 
 /* As the macro's arguments are written; what programs name differently has numbers. */
-static void values_have_the_names_of_a_snapshot(void **state) {
-    (void)state;
+TEST(values_have_the_names_of_a_snapshot) {
     static struct made made;
     static struct spex_profile_site site = {
         .probe_type = SPEX_SNAPSHOT, .probe_id = 3, .parameters = "of(\"x\", 1), depth"};
@@ -505,8 +484,7 @@ static void values_have_the_names_of_a_snapshot(void **state) {
     spex_sums_free(&sums);
 }
 
-static void who_asks_gets_the_format_that_he_likes_best(void **state) {
-    (void)state;
+TEST(who_asks_gets_the_format_that_he_likes_best) {
     assert_int_equal(spex_metrics_format_for(NULL), SPEX_METRICS_TEXT);
     assert_int_equal(spex_metrics_format_for(""), SPEX_METRICS_TEXT);
     assert_int_equal(spex_metrics_format_for("*/*"), SPEX_METRICS_TEXT);
@@ -542,28 +520,4 @@ static void who_asks_gets_the_format_that_he_likes_best(void **state) {
         snprintf(accept, sizeof(accept), protobuf, cases[c].encoding, cases[c].others);
         assert_int_equal(spex_metrics_format_for(accept), cases[c].format);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_are_as_close_as_is_told),
-        cmocka_unit_test(buckets_hold_the_times_up_to_their_bounds),
-        cmocka_unit_test(native_buckets_hold_the_times_between_their_bounds),
-        cmocka_unit_test(times_are_corrected_as_figures_are),
-        cmocka_unit_test(times_wait_for_the_length_of_a_tick),
-        cmocka_unit_test(processes_of_a_program_are_added),
-        cmocka_unit_test(counters_that_were_shown_do_not_fall),
-        cmocka_unit_test(probes_beyond_the_limit_are_counted),
-        cmocka_unit_test(quantiles_are_those_of_figures),
-        cmocka_unit_test(formats_differ_in_names_and_the_end),
-        cmocka_unit_test(a_margin_may_be_infinite),
-        cmocka_unit_test(buckets_are_as_many_as_asked_for),
-        cmocka_unit_test(the_slowest_execution_is_an_exemplar),
-        cmocka_unit_test(the_slowest_process_wins),
-        cmocka_unit_test(labels_are_escaped),
-        cmocka_unit_test(values_that_are_no_times_have_sums),
-        cmocka_unit_test(values_have_the_names_of_a_snapshot),
-        cmocka_unit_test(who_asks_gets_the_format_that_he_likes_best),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,14 +7,13 @@
 #include "../check.h"
 #include "rate/budget.h"
 
-static void percentages_are_read(void **state) {
+TEST(percentages_are_read) {
     static const struct {
         const char *text;
         double share;
     } good[] = {{"2%", 0.02}, {"0.5 %", 0.005}, {"100%", 1}, {"10.25%", 0.1025}};
     static const char *const bad[] = {"",     "2",   "%",   "0%",   "0.0%", "-1%", "101%", "2%%",
                                       "2,5%", " 2%", "+2%", "1e1%", "nan%", ".5%", "2% x"};
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(good); i++) {
         double share = 0;
         assert_true(spex_budget_parse(good[i].text, &share));
@@ -27,10 +26,9 @@ static void percentages_are_read(void **state) {
     }
 }
 
-static void the_least_that_is_held_is_kept(void **state) {
+TEST(the_least_that_is_held_is_kept) {
     struct spex_budgets_asked asked = {0};
     bool any;
-    (void)state;
     assert_true(spex_budgets_least(&asked, 0, 1, &any) == 0 && !any);
     assert_int_equal(spex_budgets_hold(&asked, 7, 0.05, 10), 0);
     assert_int_equal(spex_budgets_hold(&asked, 8, 0.02, 20), 0);
@@ -43,10 +41,9 @@ static void the_least_that_is_held_is_kept(void **state) {
     assert_true(spex_budgets_least(&asked, 0.1, 30, &any) == 0.1 && !any);
 }
 
-static void a_holder_has_one_place(void **state) {
+TEST(a_holder_has_one_place) {
     struct spex_budgets_asked asked = {0};
     bool any;
-    (void)state;
     for (uint32_t holder = 1; holder <= SPEX_BUDGETS_ASKED; holder++)
         assert_int_equal(spex_budgets_hold(&asked, holder, 0.5, 10), 0);
     assert_int_equal(spex_budgets_hold(&asked, SPEX_BUDGETS_ASKED, 0.25, 10), 0);
@@ -54,13 +51,4 @@ static void a_holder_has_one_place(void **state) {
     assert_true(spex_budgets_least(&asked, 0, 9, &any) == 0.25);
     assert_true(spex_budgets_least(&asked, 0, 10, &any) == 0 && !any);
     assert_int_equal(spex_budgets_hold(&asked, 99, 0.1, 20), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(percentages_are_read),
-        cmocka_unit_test(the_least_that_is_held_is_kept),
-        cmocka_unit_test(a_holder_has_one_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

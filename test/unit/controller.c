@@ -49,9 +49,8 @@ static const char *policy_now(void) {
     return policy;
 }
 
-static void the_policy_is_the_one_that_was_asked_for(void **state) {
+TEST(the_policy_is_the_one_that_was_asked_for) {
     static const char *const policies[] = {NULL, "budget", "fixed"};
-    (void)state;
     for (size_t p = 0; p < COUNT_OF(policies); p++) {
         const struct spex_options options = {.size = sizeof(options),
                                              .probes = "*",
@@ -110,8 +109,7 @@ static struct seen work_until_held(void) {
     return seen;
 }
 
-static void each_collection_has_accounts_of_its_own(void **state) {
-    (void)state;
+TEST(each_collection_has_accounts_of_its_own) {
     for (int n = 0; n < 3; n++) {
         assert_int_equal(start("2%"), 0);
         struct seen seen = work_until(0.05);
@@ -125,8 +123,7 @@ static void each_collection_has_accounts_of_its_own(void **state) {
 }
 
 /* The CPU time of this thread; a half of it leaves room for what stands around the measurement. */
-static void the_start_is_in_the_budget(void **state) {
-    (void)state;
+TEST(the_start_is_in_the_budget) {
     for (int n = 0; n < 3; n++) {
         uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         assert_int_equal(start("2%"), 0);
@@ -142,8 +139,7 @@ static void the_start_is_in_the_budget(void **state) {
 
 /* In the first milliseconds nobody knows yet how long a tick is. How many of the executions make
  * records depends on when the collector comes. */
-static void what_is_spent_at_once_is_accounted_for(void **state) {
-    (void)state;
+TEST(what_is_spent_at_once_is_accounted_for) {
     for (int n = 0; n < 3; n++) {
         uint64_t before = spex_collectors_cpu_ns(), made = spex_rings_totals().produced;
         struct spex_cost cost;
@@ -166,8 +162,7 @@ static void what_is_spent_at_once_is_accounted_for(void **state) {
 }
 
 /* Its pause takes a minute. */
-static void what_is_selected_again_is_held(void **state) {
-    (void)state;
+TEST(what_is_selected_again_is_held) {
     assert_int_equal(start("0.0001%"), 0);
     struct seen held = work_until_held();
     assert_int_equal(held.period, 0);
@@ -189,8 +184,7 @@ static bool holds_slices(void) {
 }
 
 /* All probes are held off when the collector is called. */
-static void what_is_selected_again_has_its_slices(void **state) {
-    (void)state;
+TEST(what_is_selected_again_has_its_slices) {
     assert_int_equal(start("1%"), 0);
     assert_int_equal(spex_set("1:lat"), 1);
     for (int n = 0; n < 6; n++) {
@@ -205,8 +199,7 @@ static void what_is_selected_again_has_its_slices(void **state) {
     assert_int_equal(spex_stop(), 0);
 }
 
-static void a_budget_that_is_over_holds_nothing(void **state) {
-    (void)state;
+TEST(a_budget_that_is_over_holds_nothing) {
     assert_int_equal(start("0.0001%"), 0);
     work_until_held();
     assert_true(spex_set("off") >= 0);
@@ -217,9 +210,8 @@ static void a_budget_that_is_over_holds_nothing(void **state) {
 }
 
 /* Its lease ends by hand, for all probes, and another one begins anew. */
-static void what_a_command_has_asked_for_ends(void **state) {
+TEST(what_a_command_has_asked_for_ends) {
     const struct spex_lease lease = {.ms = 60000, .holder = 7}, end = {.holder = 7};
-    (void)state;
     assert_int_equal(start(NULL), 0);
     for (int n = 0; n < 2; n++) {
         assert_null(policy_now());
@@ -243,18 +235,4 @@ static void what_a_command_has_asked_for_ends(void **state) {
     while (work(), !look().view.why)
         continue;
     assert_int_equal(spex_stop(), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_policy_is_the_one_that_was_asked_for),
-        cmocka_unit_test(each_collection_has_accounts_of_its_own),
-        cmocka_unit_test(the_start_is_in_the_budget),
-        cmocka_unit_test(what_is_spent_at_once_is_accounted_for),
-        cmocka_unit_test(what_is_selected_again_is_held),
-        cmocka_unit_test(what_is_selected_again_has_its_slices),
-        cmocka_unit_test(a_budget_that_is_over_holds_nothing),
-        cmocka_unit_test(what_a_command_has_asked_for_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,8 +102,7 @@ static void expect_costs(double skip, double records) {
 
 /* Two counts: 100 passes and 300, then 40 and 60; the first time a region's passes so far are those
  * before anybody looked. */
-static void what_is_executed_is_added_up(void **state) {
-    (void)state;
+TEST_WITH(what_is_executed_is_added_up, setup, teardown) {
     passes[REGION] = (struct spex_region_passes){1000, 50};
     passes[OTHER_REGION] = (struct spex_region_passes){2000, 60};
     assert_int_equal(count((const uint64_t[SITES]){0}), 0);
@@ -141,19 +140,10 @@ static void what_is_executed_is_added_up(void **state) {
     assert_true(spex_groups_costs(REGION, 1000).skip == 0);
 }
 
-static void groups_have_the_index_of_a_region(void **state) {
-    (void)state;
+TEST_WITH(groups_have_the_index_of_a_region, setup, teardown) {
     count((const uint64_t[SITES]){0});
     for (unsigned s = 0; s < SITES; s++) {
         assert_int_equal(spex_groups_is(s), s == REGION);
         assert_int_equal(spex_groups_by(s), s <= SECOND ? REGION : s);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_executed_is_added_up, setup, teardown),
-        cmocka_unit_test_setup_teardown(groups_have_the_index_of_a_region, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,7 +95,7 @@ static struct runs runs_of(struct hot hot, double seconds, bool region) {
 }
 
 /* Of runs that are so short that slices have met next to nothing, too. */
-static void executions_while_held_off_are_in_their_interval(void **state) {
+TEST(executions_while_held_off_are_in_their_interval) {
     static const struct hot hots[] = {
         {.rise = 0},
         {.rise = 1},
@@ -109,7 +109,6 @@ static void executions_while_held_off_are_in_their_interval(void **state) {
         {.has = 0.3, .has_for = 0.02},
     };
     static const double seconds[] = {0.1, 0.35, 1, 4};
-    (void)state;
     for (size_t h = 0; h < COUNT_OF(hots); h++)
         for (size_t s = 0; s < COUNT_OF(seconds); s++)
             for (int region = 0; region < 2; region++) {
@@ -125,12 +124,11 @@ static void executions_while_held_off_are_in_their_interval(void **state) {
 }
 
 /* By CPU time, though the program has the processor more often in slices than between them. */
-static void a_program_that_waits_for_the_processor_is_not_told_too_often(void **state) {
+TEST(a_program_that_waits_for_the_processor_is_not_told_too_often) {
     static const struct hot hots[] = {{.has = 0.3, .has_for = 0.003},
                                       {.has = 0.3, .has_for = 0.02},
                                       {.has = 0.15, .has_for = 0.003},
                                       {.has = 0.1, .has_for = 0.005}};
-    (void)state;
     assert_true(runs_of(hots[0], 4, true).count < 1.25);
     for (size_t h = 0; h < COUNT_OF(hots); h++) {
         const struct runs runs = runs_of(hots[h], 4, false);
@@ -139,28 +137,25 @@ static void a_program_that_waits_for_the_processor_is_not_told_too_often(void **
 }
 
 /* Which says nothing of the rest. */
-static void a_slow_moment_alone_tells_nothing(void **state) {
+TEST(a_slow_moment_alone_tells_nothing) {
     static const struct hot hot = {.slow = 0.03, .slow_rate = 0.001};
-    (void)state;
     for (int region = 0; region < 2; region++)
         assert_int_equal(runs_of(hot, 0.35, region).holding, SEEDS);
 }
 
 /* Before anything has passed, the program is taken to use one CPU. */
-static void the_first_slice_is_of_one_cpu(void **state) {
+TEST(the_first_slice_is_of_one_cpu) {
     static const struct spex_slices none;
     static const struct spex_slices_time passed = {.on = 3, .held = 2};
-    (void)state;
     struct spex_slices_reading reading = spex_slices_read(&none, 7, &passed);
     assert_true(reading.count == 7 && reading.on == 3 && reading.held == 2);
 }
 
 /* What is passing goes on with the CPUs that the program has used on average, on or held off. */
-static void later_slices_are_of_the_mean_of_cpus(void **state) {
+TEST(later_slices_are_of_the_mean_of_cpus) {
     static const struct spex_slices_time passed = {.on = 3, .held = 1},
                                          later = {.on = 4, .held = 4};
     struct spex_slices slices = {.slices = 0};
-    (void)state;
     spex_slices_pass(&slices, &(struct spex_slices_time){.on = 1}, 1);
     spex_slices_pass(&slices, &passed, 2);
     assert_true(slices.used.on == 1 + 2 * 2 && slices.used.held == 1 * 2);
@@ -172,28 +167,15 @@ static void later_slices_are_of_the_mean_of_cpus(void **state) {
 }
 
 /* A hold-off is as long as its time between two slices. */
-static void hold_offs_have_their_lengths(void **state) {
+TEST(hold_offs_have_their_lengths) {
     static const struct spex_speedup none = {1, 1, 1};
     static const struct spex_slices_reading readings[] = {
         {10, 1, 0}, {10, 1, 4}, {30, 3, 4}, {30, 3, 10}, {40, 4, 10}};
     struct spex_slices slices = {.slices = 0};
-    (void)state;
     for (size_t r = 0; r < sizeof(readings) / sizeof(readings[0]); r++)
         spex_slices_note(&slices, &readings[r], &none);
     assert_int_equal(slices.slices, 3);
     assert_true(slices.lengths == 4 + 6 && slices.squares == 4 * 4 + 6 * 6);
     assert_true(slices.before == 4 * 10 + 6 * 10 && slices.after.likely == 4 * 10 + 6 * 10);
     assert_true(slices.length == 0 && slices.highest == 10 && slices.differences == 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(executions_while_held_off_are_in_their_interval),
-        cmocka_unit_test(a_program_that_waits_for_the_processor_is_not_told_too_often),
-        cmocka_unit_test(a_slow_moment_alone_tells_nothing),
-        cmocka_unit_test(the_first_slice_is_of_one_cpu),
-        cmocka_unit_test(later_slices_are_of_the_mean_of_cpus),
-        cmocka_unit_test(hold_offs_have_their_lengths),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,10 +18,9 @@ static struct spex_occupancy seen(const uint32_t *threads, unsigned looks) {
     return activity;
 }
 
-static void sums(void **state) {
+TEST(sums) {
     static const uint32_t threads[] = {0, 3, 1, 0, 0, 2, 2};
     struct spex_occupancy activity = seen(threads, COUNT_OF(threads));
-    (void)state;
     assert_int_equal(activity.looks, 7);
     assert_int_equal(activity.active, 4);
     assert_int_equal(activity.threads, 8);
@@ -34,19 +33,17 @@ static void sums(void **state) {
     assert_float_equal(spex_occupancy_threads(&activity), 8.0 / 7, 1e-6);
 }
 
-static void a_look_after_a_pause_has_none_before(void **state) {
+TEST(a_look_after_a_pause_has_none_before) {
     struct spex_occupancy activity = {0};
-    (void)state;
     spex_occupancy_add(&activity, 1, -1);
     spex_occupancy_add(&activity, 1, -1);
     assert_int_equal(activity.looks, 2);
     assert_int_equal(activity.pairs, 0);
 }
 
-static void an_interval_is_the_difference(void **state) {
+TEST(an_interval_is_the_difference) {
     static const uint32_t threads[] = {1, 0, 2, 2, 0, 1};
     struct spex_occupancy early = seen(threads, 3), all = seen(threads, 6);
-    (void)state;
     spex_occupancy_subtract(&all, &early);
     assert_int_equal(all.looks, 3);
     assert_int_equal(all.active, 2);
@@ -59,10 +56,9 @@ static void an_interval_is_the_difference(void **state) {
     assert_true(early.looks == 0 && early.pairs == 0);
 }
 
-static void what_cannot_be_is_refused(void **state) {
+TEST(what_cannot_be_is_refused) {
     const struct spex_occupancy good = {.looks = 2, .active = 1, .threads = 2, .thread_squares = 4};
     struct spex_occupancy bad = good;
-    (void)state;
     assert_true(spex_occupancy_valid(&good));
     assert_true(spex_occupancy_valid(&(struct spex_occupancy){0}));
     bad.active = 3;
@@ -79,9 +75,8 @@ static void what_cannot_be_is_refused(void **state) {
     assert_false(spex_occupancy_valid(&bad));
 }
 
-static void few_looks_tell_nothing(void **state) {
+TEST(few_looks_tell_nothing) {
     const struct spex_occupancy none = {0}, nine = {.looks = 9, .pairs = 8};
-    (void)state;
     assert_true(spex_occupancy_share_margin(&none) < 0);
     assert_true(spex_occupancy_share_margin(&nine) < 0);
     assert_true(spex_occupancy_threads_margin(&nine) < 0);
@@ -89,7 +84,7 @@ static void few_looks_tell_nothing(void **state) {
 }
 
 /* Wilson's interval for 0 of n ends at z2/(n + z2). */
-static void never_seen_is_not_never(void **state) {
+TEST(never_seen_is_not_never) {
     const struct spex_occupancy none = {.looks = 100, .pairs = 99}, always = {.looks = 100,
                                                                               .pairs = 99,
                                                                               .active = 100,
@@ -97,26 +92,23 @@ static void never_seen_is_not_never(void **state) {
                                                                               .thread_squares = 100,
                                                                               .active_pairs = 99,
                                                                               .thread_pairs = 99};
-    (void)state;
     assert_float_equal(spex_occupancy_share_margin(&none), 0.03699, 1e-4);
     assert_float_equal(spex_occupancy_share_margin(&always), 0.03699, 1e-4);
     assert_float_equal(spex_occupancy_threads_margin(&none), 0.03699, 1e-4);
 }
 
 /* Sums that another process has sent: two looks more, of which five were active. */
-static void what_cannot_be_is_nothing(void **state) {
+TEST(what_cannot_be_is_nothing) {
     static const struct spex_occupancy nothing;
     struct spex_occupancy activity = {.looks = 10, .active = 5, .threads = 5, .thread_squares = 5};
     const struct spex_occupancy before = {.looks = 8};
-    (void)state;
     spex_occupancy_subtract(&activity, &before);
     assert_memory_equal(&activity, &nothing, sizeof(nothing));
 }
 
 /* One change in all the time: nobody knows how often there are any. */
-static void a_single_phase_tells_nothing(void **state) {
+TEST(a_single_phase_tells_nothing) {
     struct spex_occupancy activity = {0};
-    (void)state;
     for (int i = 0; i < 200; i++)
         spex_occupancy_add(&activity, i < 100, i ? i - 1 < 100 : -1);
     assert_true(spex_occupancy_share_margin(&activity) < 0);
@@ -125,7 +117,7 @@ static void a_single_phase_tells_nothing(void **state) {
 /* By the formulas of the papers, computed apart: looks that depend on each other or not, many or
  * few, of shares near to 0 and 1. The members are looks, active, threads, thread_squares, pairs,
  * active_pairs and thread_pairs; -1: nothing is known. */
-static void margins_are_those_of_the_papers(void **state) {
+TEST(margins_are_those_of_the_papers) {
     static const struct {
         struct spex_occupancy activity;
         double share, threads;
@@ -141,7 +133,6 @@ static void margins_are_those_of_the_papers(void **state) {
         {{10, 5, 5, 5, 0, 0, 0}, 0.263407, 0.377024},
         {{100, 97, 300, 1000, 99, 95, 930}, 0.18023, 0.321345},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         double share = spex_occupancy_share_margin(&cases[c].activity),
                threads = spex_occupancy_threads_margin(&cases[c].activity);
@@ -222,7 +213,7 @@ static void hold(struct process process, int threads, unsigned looks, double *sh
     *in_all = (double)alls / TRIALS;
 }
 
-static void margins_hold_the_truth(void **state) {
+TEST(margins_hold_the_truth) {
     static const struct {
         struct process process;
         int threads;
@@ -234,7 +225,6 @@ static void margins_hold_the_truth(void **state) {
         {{.in = 1, .out = 20}, 1, 2000},     {{.in = 20, .out = 5}, 1, 2000},
         {{.in = 0.5, .out = 2}, 3, 500},     {{.in = 3, .out = 3}, 3, 1000},
     };
-    (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         double share, in_all;
         hold(cases[c].process, cases[c].threads, cases[c].looks, &share, &in_all);
@@ -243,20 +233,4 @@ static void margins_hold_the_truth(void **state) {
         assert_true(share >= 0.93 && share <= 0.97);
         assert_true(in_all >= 0.93 && in_all <= 0.97);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums),
-        cmocka_unit_test(a_look_after_a_pause_has_none_before),
-        cmocka_unit_test(an_interval_is_the_difference),
-        cmocka_unit_test(what_cannot_be_is_refused),
-        cmocka_unit_test(few_looks_tell_nothing),
-        cmocka_unit_test(never_seen_is_not_never),
-        cmocka_unit_test(what_cannot_be_is_nothing),
-        cmocka_unit_test(a_single_phase_tells_nothing),
-        cmocka_unit_test(margins_are_those_of_the_papers),
-        cmocka_unit_test(margins_hold_the_truth),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,10 +118,9 @@ static void once(struct worker *self) {
     stop_here(self);
 }
 
-static void shares_are_those_of_the_looks(void **state) {
+TEST(shares_are_those_of_the_looks) {
     struct worker workers[WORKERS];
     uint64_t before = produced();
-    (void)state;
     assert_int_equal(start("1:lat@poll"), 0);
     for (int w = 0; w < WORKERS; w++)
         send(&workers[w], once);
@@ -162,9 +161,8 @@ static void recursive(struct worker *self) {
     stop_here(self);
 }
 
-static void a_recursive_execution_ends_with_the_outermost(void **state) {
+TEST(a_recursive_execution_ends_with_the_outermost) {
     struct worker worker;
-    (void)state;
     assert_int_equal(start("1:lat@poll"), 0);
     send(&worker, recursive);
     for (int stop = 0; stop < 2 * DEPTH - 1; stop++) {
@@ -191,9 +189,8 @@ static void nested(struct worker *self) {
     stop_here(self);
 }
 
-static void a_thread_counts_once_in_each_probe(void **state) {
+TEST(a_thread_counts_once_in_each_probe) {
     struct worker worker;
-    (void)state;
     assert_int_equal(start("1:lat@poll,2:cnt@poll"), 0);
     send(&worker, nested);
     assert_int_equal(threads_in(WORK), 1);
@@ -224,9 +221,8 @@ static void leaving(struct worker *self) {
     stop_here(self);
 }
 
-static void without_its_end_it_lasts_until_the_next_or_the_threads_end(void **state) {
+TEST(without_its_end_it_lasts_until_the_next_or_the_threads_end) {
     struct worker worker;
-    (void)state;
     assert_int_equal(start("1:lat@poll"), 0);
     send(&worker, leaving);
     assert_int_equal(threads_in(WORK), 1);
@@ -250,10 +246,9 @@ static void twice(struct worker *self) {
 }
 
 /* An execution goes on as it has begun. */
-static void switching_in_mid_execution(void **state) {
+TEST(switching_in_mid_execution) {
     struct worker worker;
     uint64_t before = produced();
-    (void)state;
     assert_int_equal(start("1:lat"), 0);
     send(&worker, twice); /* begins recorded */
     assert_int_equal(look(WORK, 2).looks, 0);
@@ -289,11 +284,10 @@ static void *execute(void *arg) {
 }
 
 /* Whatever an execution has begun as, nothing is left of it. */
-static void switching_while_threads_execute(void **state) {
+TEST(switching_while_threads_execute) {
     static const char *const selections[] = {"1:lat@poll", "1:lat@3",   "1:lat@poll", "off",
                                              "1:lat@poll", "1:lat@~10", "1:lat@10x4"};
     pthread_t threads[WORKERS];
-    (void)state;
     enough = false;
     assert_int_equal(start("1:lat"), 0);
     for (int t = 0; t < WORKERS; t++)
@@ -312,8 +306,7 @@ static void switching_while_threads_execute(void **state) {
     assert_int_equal(spex_stop(), 0);
 }
 
-static void looks_on_both_sides_of_a_pause_are_no_pair(void **state) {
-    (void)state;
+TEST(looks_on_both_sides_of_a_pause_are_no_pair) {
     assert_int_equal(start("1:lat@poll,2@poll"), 0);
     assert_int_equal(look(WORK, 5).pairs, 4);
     assert_true(spex_set("2@poll") > 0);
@@ -323,10 +316,9 @@ static void looks_on_both_sides_of_a_pause_are_no_pair(void **state) {
     assert_int_equal(spex_stop(), 0);
 }
 
-static void the_controller_may_have_it_polled(void **state) {
+TEST(the_controller_may_have_it_polled) {
     struct worker worker;
     bool loaded;
-    (void)state;
     assert_int_equal(start("1:lat,3"), 0);
     spex_probe_throttle(first_site(WORK), SPEX_SITE_POLLED);
     spex_probe_throttle(first_site(STATE), SPEX_SITE_POLLED);
@@ -342,9 +334,8 @@ static void the_controller_may_have_it_polled(void **state) {
     assert_int_equal(spex_stop(), 0);
 }
 
-static void time_that_is_polled_is_told_apart(void **state) {
+TEST(time_that_is_polled_is_told_apart) {
     uint32_t site = first_site(WORK);
-    (void)state;
     assert_int_equal(start("1:lat@poll"), 0);
     struct spex_probe_state probed = spex_probe_state(site, spex_ticks());
     assert_true(probed.by_hand);
@@ -360,9 +351,8 @@ static void time_that_is_polled_is_told_apart(void **state) {
     assert_int_equal(spex_stop(), 0);
 }
 
-static void snapshots_stay_off_and_it_is_said(void **state) {
+TEST(snapshots_stay_off_and_it_is_said) {
     bool loaded;
-    (void)state;
     for (unsigned i = 0; i < 1; i++) {
         SNAPSHOT_PROBE(STATE, 7, i);
         SNAPSHOT_PROBE(OTHER, 7, i);
@@ -381,9 +371,8 @@ static void snapshots_stay_off_and_it_is_said(void **state) {
 }
 
 /* The parent's thread is within its probe; the child's copy of it is not. */
-static void a_forked_child_has_nothing_of_it(void **state) {
+TEST(a_forked_child_has_nothing_of_it) {
     int status = -1;
-    (void)state;
     SKIP_WITHOUT_CHILDREN();
     assert_int_equal(start("1:lat@poll"), 0);
     LAT_PROBE_BEGIN(WORK, 1);
@@ -406,8 +395,7 @@ static void a_forked_child_has_nothing_of_it(void **state) {
     assert_int_equal(spex_stop(), 0);
 }
 
-static void each_collection_begins_anew(void **state) {
-    (void)state;
+TEST(each_collection_begins_anew) {
     assert_int_equal(start("1:lat@poll"), 0);
     assert_int_equal(look(WORK, 5).looks, 5);
     assert_int_equal(spex_stop(), 0);
@@ -418,28 +406,8 @@ static void each_collection_begins_anew(void **state) {
     assert_int_equal(spex_stop(), 0);
 }
 
-static void a_collector_waits_for_the_next_look_only_while_there_is_one(void **state) {
-    (void)state;
+TEST(a_collector_waits_for_the_next_look_only_while_there_is_one) {
     assert_int_equal(start("1:lat"), 0);
     assert_int_equal(spex_stop(), 0);
     assert_true(spex_occupancy_sampler_wait() == UINT64_MAX);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_are_those_of_the_looks),
-        cmocka_unit_test(a_recursive_execution_ends_with_the_outermost),
-        cmocka_unit_test(a_thread_counts_once_in_each_probe),
-        cmocka_unit_test(without_its_end_it_lasts_until_the_next_or_the_threads_end),
-        cmocka_unit_test(switching_in_mid_execution),
-        cmocka_unit_test(switching_while_threads_execute),
-        cmocka_unit_test(looks_on_both_sides_of_a_pause_are_no_pair),
-        cmocka_unit_test(the_controller_may_have_it_polled),
-        cmocka_unit_test(time_that_is_polled_is_told_apart),
-        cmocka_unit_test(snapshots_stay_off_and_it_is_said),
-        cmocka_unit_test(a_forked_child_has_nothing_of_it),
-        cmocka_unit_test(each_collection_begins_anew),
-        cmocka_unit_test(a_collector_waits_for_the_next_look_only_while_there_is_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static double falling_rate(const void *context, unsigned probe, double seconds) 
 
 static const double used_least[] = {0, USED_ALONE, 0.6};
 
-static void a_probe_in_slices_comes_back(void **state) {
+TEST(a_probe_in_slices_comes_back) {
     const struct plant_options options = {.share = 0.01,
                                           .cpus = 1,
                                           .probes = 1,
@@ -31,7 +31,6 @@ static void a_probe_in_slices_comes_back(void **state) {
                                           .record_ns = 24,
                                           .seconds = 110,
                                           .rate = falling_rate};
-    (void)state;
     plant_run(&options);
     assert_true(plant_worst(0, 110, 1) <= 1.5);
     assert_true(plant_mean(5, 40) > USED_ALONE);
@@ -50,7 +49,7 @@ static double bursty_rate(const void *context, unsigned probe, double seconds) {
     return fmod(seconds, 0.04) < 0.02 ? 8e5 : 0;
 }
 
-static void bursts_within_the_budget_end_slices(void **state) {
+TEST(bursts_within_the_budget_end_slices) {
     const struct plant_options options = {.share = 0.01,
                                           .cpus = 1,
                                           .probes = 1,
@@ -58,7 +57,6 @@ static void bursts_within_the_budget_end_slices(void **state) {
                                           .record_ns = 24,
                                           .seconds = 140,
                                           .rate = bursty_rate};
-    (void)state;
     plant_run(&options);
     assert_true(plant_worst(0, 140, 1) <= 1.5);
     for (double t = 45; t < 140; t += 0.1)
@@ -103,17 +101,15 @@ static void run_busy_and_rare(const struct busy_and_rare *rates, double skip_ns,
 }
 
 /* Five hundred passes a second, as on a machine that is busy, would cost more than the budget. */
-static void looks_at_a_rare_probe_cost_little(void **state) {
+TEST(looks_at_a_rare_probe_cost_little) {
     static const struct busy_and_rare rates = {1.5e6, 15};
-    (void)state;
     run_busy_and_rare(&rates, 2.5, 60e3);
     assert_true(share_held(0, 20) <= 0);
     assert_true(share_held(1, 20) <= 0);
 }
 
-static void what_is_rare_is_recorded_beside_slices(void **state) {
+TEST(what_is_rare_is_recorded_beside_slices) {
     static const struct busy_and_rare rates[] = {{2e7, 3}, {2e7, 15}, {5e7, 50}};
-    (void)state;
     for (size_t r = 0; r < COUNT_OF(rates); r++) {
         run_busy_and_rare(&rates[r], 1.6, 3e3);
         assert_true(share_held(0, 20) > 0.3);
@@ -141,9 +137,8 @@ static void run_dear(double dearer, unsigned probes, double seconds, uint64_t se
 }
 
 /* Of half a second, in which no experiment comes to an end. */
-static void short_programs_keep_their_budget(void **state) {
+TEST(short_programs_keep_their_budget) {
     static const double dearers[] = {1, 3, 5};
-    (void)state;
     for (size_t d = 0; d < COUNT_OF(dearers); d++)
         for (unsigned probes = 1; probes <= 2; probes++)
             for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -155,10 +150,9 @@ static void short_programs_keep_their_budget(void **state) {
 /* With what the start and the first questions have cost the first second has at most twice the budget
  * and a twentieth, each later one at most the budget with what is saved, and half a second at most 2.5 %
  * with 2 %. */
-static void the_start_is_in_the_budget(void **state) {
+TEST(the_start_is_in_the_budget) {
     static const struct busy_and_rare rates = {4e7, 4e5};
     static const double shares[] = {0.005, 0.01, 0.02}, starts[] = {0.002, 0.006};
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(shares); s++)
         for (size_t c = 0; c < COUNT_OF(starts); c++)
             for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -183,9 +177,8 @@ static void the_start_is_in_the_budget(void **state) {
 }
 
 /* By what the program does in slices and beside them. */
-static void slices_tell_what_a_probe_costs(void **state) {
+TEST(slices_tell_what_a_probe_costs) {
     static const double dearers[] = {0.7, 1, 3, 5, 8, 12};
-    (void)state;
     for (size_t d = 0; d < COUNT_OF(dearers); d++)
         for (unsigned probes = 1; probes <= 2; probes++)
             for (uint64_t seed = 1; seed <= 3; seed++) {
@@ -199,10 +192,9 @@ static void slices_tell_what_a_probe_costs(void **state) {
 
 /* An execution may be dearer than calibrated by more than a record is: a record waits by itself. So
  * what records cost does not tell it. */
-static void executions_may_be_dearer_than_records(void **state) {
+TEST(executions_may_be_dearer_than_records) {
     static const struct busy_and_rare rates = {3e7, 0};
     static const double shares[] = {0.02, 0.05};
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(shares); s++)
         for (uint64_t seed = 1; seed <= 5; seed++) {
             const struct plant_options options = {.share = shares[s],
@@ -230,10 +222,9 @@ static double uneven_rate(const void *context, unsigned probe, double seconds) {
 
 /* By calibration the budget pays for all of them; until slices have told better they go on. What such
  * slices tell has a wide margin, and half of the budget is left for it. */
-static void nothing_is_believed_until_slices_have_told(void **state) {
+TEST(nothing_is_believed_until_slices_have_told) {
     static const struct busy_and_rare rates = {2e7, 1e6};
     enum { SEEDS = 10 };
-    (void)state;
     for (unsigned probes = 1; probes <= 2; probes++) {
         double mean = 0;
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -263,9 +254,8 @@ static double shaky_rate(const void *context, unsigned probe, double seconds) {
 
 /* Counting it alone is trusted by calibration, and costs two and a half times the budget: that is known
  * before half a second is over. */
-static void who_waits_for_memory_is_found_out_soon(void **state) {
+TEST(who_waits_for_memory_is_found_out_soon) {
     static const struct busy_and_rare rates = {6e6, 0};
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         const struct plant_options options = {.share = 0.05,
                                               .cpus = 1,
@@ -292,9 +282,8 @@ static double mixed_rate(const void *context, unsigned probe, double seconds) {
     return rates[probe];
 }
 
-static void a_finding_about_others_is_not_believed_of_one(void **state) {
+TEST(a_finding_about_others_is_not_believed_of_one) {
     static const double skips[] = {5, 16, 16, 16};
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         const struct plant_options options = {.share = 0.02,
                                               .cpus = 1,
@@ -320,9 +309,8 @@ static double only_the_last_rate(const void *context, unsigned probe, double sec
     return probe == *last ? 2e7 : 0;
 }
 
-static void probes_that_do_not_execute_take_no_part(void **state) {
+TEST(probes_that_do_not_execute_take_no_part) {
     static const unsigned last = PLANT_PROBES_MAX - 1;
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         const struct plant_options options = {.share = 0.02,
                                               .cpus = 1,
@@ -352,9 +340,8 @@ static double seldom_rate(const void *context, unsigned probe, double seconds) {
  * save is not spent on decisions. Nor are all on at once when a decision was late. Also where
  * caches are cold, so that executions cost five times what was calibrated and no experiment can
  * tell that. */
-static void decisions_about_many_are_in_the_budget(void **state) {
+TEST(decisions_about_many_are_in_the_budget) {
     static const double dearers[] = {1, 5};
-    (void)state;
     for (size_t d = 0; d < COUNT_OF(dearers); d++)
         for (uint64_t seed = 1; seed <= 3; seed++) {
             const struct plant_options options = {.share = 0.005,
@@ -394,12 +381,11 @@ static struct plant_options in_region(const struct busy_and_rare *rates, double 
 
 /* Where passes alone cost more than the budget, be it that no probe executes in most of them. What
  * the two probes have executed while they were held off is in the interval that is told. */
-static void regions_are_on_in_slices(void **state) {
+TEST(regions_are_on_in_slices) {
     static const struct busy_and_rare rates[] = {{1e8, 1e8}, {2e8, 1e3}, {1e8, 1e3},
                                                  {1e5, 1e5}, {1e3, 10},  {0, 0}};
     static const double shares[] = {0.005, 0.02};
     unsigned told = 0, asked = 0;
-    (void)state;
     for (size_t r = 0; r < COUNT_OF(rates); r++)
         for (size_t s = 0; s < COUNT_OF(shares); s++)
             for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -419,9 +405,8 @@ static void regions_are_on_in_slices(void **state) {
 }
 
 /* A rare probe does not make the busy one beside it record all. */
-static void probes_of_a_region_have_one_period(void **state) {
+TEST(probes_of_a_region_have_one_period) {
     static const struct busy_and_rare rates[] = {{2e6, 100}, {2e6, 2e6}, {3e5, 10}};
-    (void)state;
     for (size_t r = 0; r < COUNT_OF(rates); r++) {
         const struct plant_options options = in_region(&rates[r], 1e6, 0.02, r);
         plant_run(&options);
@@ -435,10 +420,9 @@ static void probes_of_a_region_have_one_period(void **state) {
 }
 
 /* What a record costs is what it takes beyond its execution, and more if chance has chosen it. */
-static void records_in_a_region_cost_what_they_take(void **state) {
+TEST(records_in_a_region_cost_what_they_take) {
     static const struct busy_and_rare rates = {2e5, 2e5};
     static const double skips[] = {10, 20, 20}, drawn[] = {100, 0, 100};
-    (void)state;
     for (size_t s = 0; s < COUNT_OF(skips); s++)
         for (uint64_t seed = 1; seed <= 5; seed++) {
             struct plant_options options = in_region(&rates, 1e6, 0.02, seed);
@@ -448,26 +432,4 @@ static void records_in_a_region_cost_what_they_take(void **state) {
             assert_true(plant_mean(2, 12) > 0.2);
             assert_true(plant_mean(2, 12) < 1.02);
         }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(regions_are_on_in_slices),
-        cmocka_unit_test(probes_of_a_region_have_one_period),
-        cmocka_unit_test(records_in_a_region_cost_what_they_take),
-        cmocka_unit_test(a_probe_in_slices_comes_back),
-        cmocka_unit_test(bursts_within_the_budget_end_slices),
-        cmocka_unit_test(looks_at_a_rare_probe_cost_little),
-        cmocka_unit_test(what_is_rare_is_recorded_beside_slices),
-        cmocka_unit_test(short_programs_keep_their_budget),
-        cmocka_unit_test(the_start_is_in_the_budget),
-        cmocka_unit_test(slices_tell_what_a_probe_costs),
-        cmocka_unit_test(executions_may_be_dearer_than_records),
-        cmocka_unit_test(nothing_is_believed_until_slices_have_told),
-        cmocka_unit_test(who_waits_for_memory_is_found_out_soon),
-        cmocka_unit_test(a_finding_about_others_is_not_believed_of_one),
-        cmocka_unit_test(probes_that_do_not_execute_take_no_part),
-        cmocka_unit_test(decisions_about_many_are_in_the_budget),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

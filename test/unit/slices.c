@@ -92,10 +92,9 @@ static void history_go_on(struct history *history, double spread, double trend) 
     spex_slices_note(&history->slices, &history->now, &speedup);
 }
 
-static void hold_offs_are_estimated(void **state) {
+TEST(hold_offs_are_estimated) {
     static const double spreads[] = {1, 5, 300}, trends[] = {0, 0.1, -0.1};
     unsigned known = 0, unknown = 0;
-    (void)state;
     spex_random_seed(&random_state, 1, 1);
     for (size_t run = 0; run < 90; run++) {
         struct history history = {.count = 0};
@@ -116,10 +115,9 @@ static void hold_offs_are_estimated(void **state) {
 }
 
 /* An estimate takes in the slice that has ended, and leaves the sums as they are. */
-static void an_estimate_sees_what_is_not_noted(void **state) {
+TEST(an_estimate_sees_what_is_not_noted) {
     const struct spex_speedup speedup = {0.9, 1, 1.3};
     struct history history = {.count = 0};
-    (void)state;
     spex_random_seed(&random_state, 2, 1);
     for (int slice = 0; slice < 20; slice++)
         history_go_on(&history, 3, 0);
@@ -147,11 +145,10 @@ static void an_estimate_sees_what_is_not_noted(void **state) {
     expect_near(fewer.after.likely, none.after.likely);
 }
 
-static void of_hold_offs_without_length_nothing_follows(void **state) {
+TEST(of_hold_offs_without_length_nothing_follows) {
     const struct spex_speedup speedup = {1, 1, 1};
     struct spex_slices slices = {.slices = 0};
     struct spex_slices_reading now = {0, 0, 0};
-    (void)state;
     for (int slice = 0; slice <= SPEX_HOLD_OFFS_LEAST; slice++) {
         struct spex_held_executions found = spex_slices_estimate(&slices, &now, &speedup);
         expect_near(found.count, 0);
@@ -163,9 +160,8 @@ static void of_hold_offs_without_length_nothing_follows(void **state) {
 }
 
 /* Time counts by the CPUs that were used in it; where these are not known, by their mean. */
-static void times_are_those_of_cpus(void **state) {
+TEST(times_are_those_of_cpus) {
     struct spex_slices slices = {.slices = 0};
-    (void)state;
     struct spex_slices_reading at = spex_slices_read(&slices, 7, &(struct spex_slices_time){2, 3});
     expect_near(at.count, 7);
     expect_near(at.on, 2);
@@ -187,14 +183,4 @@ static void times_are_those_of_cpus(void **state) {
     at = spex_slices_read(&slices, 9, &(struct spex_slices_time){23, 14});
     expect_near(at.on, 46);
     expect_near(at.held, 21.5);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hold_offs_are_estimated),
-        cmocka_unit_test(an_estimate_sees_what_is_not_noted),
-        cmocka_unit_test(of_hold_offs_without_length_nothing_follows),
-        cmocka_unit_test(times_are_those_of_cpus),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

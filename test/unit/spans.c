@@ -2,10 +2,6 @@
 /* Spans in a running program: what is recorded, and what has become of those without a record. */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>
@@ -72,10 +68,9 @@ static void *end_one(void *arg) {
     return NULL;
 }
 
-static void a_span_ends_in_another_thread(void **state) {
+TEST(a_span_ends_in_another_thread) {
     pthread_t thread;
     uint32_t ended_by = 0;
-    (void)state;
     start("spans.request");
     uint64_t before = spex_ticks();
     request_begin(77);
@@ -104,8 +99,7 @@ static uint64_t touched_buckets(void) {
 }
 
 /* What a slice begins with: while any SPAN is on, none is forgotten. */
-static void a_new_table_forgets_no_span_that_counts(void **state) {
-    (void)state;
+TEST(a_new_table_forgets_no_span_that_counts) {
     start("spans.request");
     for (uint64_t key = 0; key < 500; key++)
         request_begin(key);
@@ -131,9 +125,8 @@ static void *begin_one(void *arg) {
     return NULL;
 }
 
-static void a_span_outlives_the_thread_that_began_it(void **state) {
+TEST(a_span_outlives_the_thread_that_began_it) {
     pthread_t thread;
-    (void)state;
     start("*");
     for (int i = 0; i < 3; i++) {
         assert_int_equal(pthread_create(&thread, NULL, begin_one, NULL), 0);
@@ -145,8 +138,7 @@ static void a_span_outlives_the_thread_that_began_it(void **state) {
 }
 
 /* Probes and keys are told apart, in whatever order the ENDs come. */
-static void spans_overlap(void **state) {
-    (void)state;
+TEST(spans_overlap) {
     start("*");
     for (uint64_t k = 0; k < 100; k++) {
         request_begin(k);
@@ -166,8 +158,7 @@ static void spans_overlap(void **state) {
     }
 }
 
-static void what_does_not_match_is_counted(void **state) {
-    (void)state;
+TEST(what_does_not_match_is_counted) {
     start("*");
     request_end(1);
     request_begin(1);
@@ -182,8 +173,7 @@ static void what_does_not_match_is_counted(void **state) {
 
 /* Executions are counted and chosen at BEGIN. A BEGIN that is not chosen takes the key all the
  * same. */
-static void some_are_chosen(void **state) {
-    (void)state;
+TEST(some_are_chosen) {
     start("*@3");
     for (uint64_t k = 1; k <= 30; k++)
         request_begin(k);
@@ -202,9 +192,8 @@ static void some_are_chosen(void **state) {
     }
 }
 
-static void chance_chooses(void **state) {
+TEST(chance_chooses) {
     double weight = 0;
-    (void)state;
     start("*@~4");
     for (uint64_t k = 1; k <= 4000; k++) {
         request_begin(k);
@@ -219,8 +208,7 @@ static void chance_chooses(void **state) {
 }
 
 /* Its execution belongs to the time before. */
-static void a_span_across_a_switch_makes_no_record(void **state) {
-    (void)state;
+TEST(a_span_across_a_switch_makes_no_record) {
     start("*");
     request_begin(1);
     assert_true(spex_set("off") == 0);
@@ -245,8 +233,7 @@ static void a_span_across_a_switch_makes_no_record(void **state) {
 }
 
 /* Another period, and so another generation, while it was on all the time. */
-static void a_span_across_a_change_of_the_period_keeps_its_weight(void **state) {
-    (void)state;
+TEST(a_span_across_a_change_of_the_period_keeps_its_weight) {
     start("*");
     request_begin(1);
     assert_true(spex_set("*@~9") > 0);
@@ -257,8 +244,7 @@ static void a_span_across_a_change_of_the_period_keeps_its_weight(void **state) 
     assert_int_equal(seen[0].weight, 1);
 }
 
-static void the_child_of_a_fork_ends_no_span_of_its_parent(void **state) {
-    (void)state;
+TEST(the_child_of_a_fork_ends_no_span_of_its_parent) {
     start("*");
     request_begin(1);
     pid_t child = fork();
@@ -272,9 +258,8 @@ static void the_child_of_a_fork_ends_no_span_of_its_parent(void **state) {
     assert_int_equal(seen_count, 1);
 }
 
-static void a_full_table_is_told(void **state) {
+TEST(a_full_table_is_told) {
     enum { MANY = SPEX_SPANS_OPEN + 1000 };
-    (void)state;
     start("*");
     for (uint64_t k = 0; k < MANY; k++)
         request_begin(k);
@@ -288,9 +273,8 @@ static void a_full_table_is_told(void **state) {
 }
 
 /* Each count forgets the places that it has found empty, and no other. */
-static void spans_that_stay_open_are_counted_each_time(void **state) {
+TEST(spans_that_stay_open_are_counted_each_time) {
     enum { OPEN = 300 };
-    (void)state;
     start("*");
     for (uint64_t k = 0; k < OPEN; k++)
         request_begin(k);
@@ -306,10 +290,9 @@ static void spans_that_stay_open_are_counted_each_time(void **state) {
 }
 
 /* BEGIN and END of one probe in two files: a selection by one of them is one of both. */
-static void an_end_is_on_with_its_begin(void **state) {
+TEST(an_end_is_on_with_its_begin) {
     static const char *const files[] = {"a.c", "b.c"};
     static struct spex_site sites[2];
-    (void)state;
     for (unsigned s = 0; s < 2; s++)
         sites[s] = (struct spex_site){
             .subsample = 4,
@@ -336,23 +319,4 @@ static void an_end_is_on_with_its_begin(void **state) {
     assert_true(!sites[0].control && !sites[1].control);
     spex_stop();
     spex_module_unregister(sites);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_span_ends_in_another_thread),
-        cmocka_unit_test(a_new_table_forgets_no_span_that_counts),
-        cmocka_unit_test(a_span_outlives_the_thread_that_began_it),
-        cmocka_unit_test(spans_overlap),
-        cmocka_unit_test(what_does_not_match_is_counted),
-        cmocka_unit_test(some_are_chosen),
-        cmocka_unit_test(chance_chooses),
-        cmocka_unit_test(a_span_across_a_switch_makes_no_record),
-        cmocka_unit_test(a_span_across_a_change_of_the_period_keeps_its_weight),
-        cmocka_unit_test(the_child_of_a_fork_ends_no_span_of_its_parent),
-        cmocka_unit_test(a_full_table_is_told),
-        cmocka_unit_test(spans_that_stay_open_are_counted_each_time),
-        cmocka_unit_test(an_end_is_on_with_its_begin),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of profiles that are made up, as text. */
 #include <math.h>
-#include <stdbool.h>
 
 #include "../comma_locale.h"
 #include "made_profile.h"
 #include "profile/columns.h"
 #include "profile/figures.h"
 
-static void nothing(void **state) {
-    (void)state;
+TEST_WITH(nothing, setup, teardown) {
     expect("no probe was on\n"
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n");
 }
 
 /* Records that were in the rings at the end of the interval, or at its begin. */
-static void what_waits_in_rings(void **state) {
-    (void)state;
+TEST_WITH(what_waits_in_rings, setup, teardown) {
     profile.process.produced = 30;
     profile.process.consumed = 25;
     expect("no probe was on\n"
@@ -27,8 +24,7 @@ static void what_waits_in_rings(void **state) {
 }
 
 /* In slices of the time: 100,000 executions were counted in 0.1 s. */
-static void what_was_held_off(void **state) {
-    (void)state;
+TEST_WITH(what_was_held_off, setup, teardown) {
     struct spex_profile_probe *probe = row(SPEX_CNT, 1, "hot");
     probe->on_seconds = 0.1;
     probe->count = 1e5;
@@ -41,8 +37,7 @@ static void what_was_held_off(void **state) {
 }
 
 /* Slices tell no more than what it is at least. */
-static void what_is_bounded(void **state) {
-    (void)state;
+TEST_WITH(what_is_bounded, setup, teardown) {
     struct spex_profile_probe *probe = row(SPEX_CNT, 1, "hot");
     probe->on_seconds = 0.1;
     probe->count = 1e5;
@@ -54,8 +49,7 @@ static void what_is_bounded(void **state) {
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n");
 }
 
-static void what_is_not_known_of_hold_offs(void **state) {
-    (void)state;
+TEST_WITH(what_is_not_known_of_hold_offs, setup, teardown) {
     struct spex_profile_probe *probe = row(SPEX_CNT, 2, "short");
     probe->on_seconds = 0.1;
     probe->count = 1e5;
@@ -67,8 +61,7 @@ static void what_is_not_known_of_hold_offs(void **state) {
            "?: only a part of the executions was counted (≥)\n");
 }
 
-static void what_is_not_known_of_sites(void **state) {
-    (void)state;
+TEST_WITH(what_is_not_known_of_sites, setup, teardown) {
     for (uint64_t ticks = 10; ticks <= 40; ticks += 10)
         record(SPEX_LAT, 1, 1, ticks, 0, 0);
     row(SPEX_LAT, 1, "plugin")->refused = 1;
@@ -84,8 +77,7 @@ static void what_is_not_known_of_sites(void **state) {
         "figure here\n");
 }
 
-static void probes_without_records(void **state) {
-    (void)state;
+TEST_WITH(probes_without_records, setup, teardown) {
     row(SPEX_CNT, 1, "never");
     struct spex_profile_probe *probe = row(SPEX_LAT, 2, "seldom");
     probe->period_last = 1000;
@@ -96,8 +88,7 @@ static void probes_without_records(void **state) {
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n");
 }
 
-static void times(void **state) {
-    (void)state;
+TEST_WITH(times, setup, teardown) {
     for (uint64_t ticks = 10; ticks <= 40; ticks += 10)
         record(SPEX_LAT, 7, 1, ticks, 0, 0);
     record(SPEX_TPT, 8, 1, 2500000000, 0, 0);
@@ -112,9 +103,8 @@ static void times(void **state) {
 }
 
 /* Two threads had four seconds, of which a sample makes more. */
-static void totals_within_the_time_there_was(void **state) {
+TEST_WITH(totals_within_the_time_there_was, setup, teardown) {
     struct spex_figures figures;
-    (void)state;
     for (uint64_t i = 0; i < 100; i++)
         record(SPEX_LAT, 1, 100, TICKS / 1000 + i % 2, 0, 0);
     row(SPEX_LAT, 1, "");
@@ -134,8 +124,7 @@ static struct spex_profile_probe *probed(uint16_t id, const char *name, unsigned
     return probe;
 }
 
-static void shares_of_time(void **state) {
-    (void)state;
+TEST_WITH(shares_of_time, setup, teardown) {
     record(SPEX_LAT, 3, 1, 20, 0, 0);
     probed(1, "half", 1000);
     probed(2, "few", 4);
@@ -163,8 +152,7 @@ static void shares_of_time(void **state) {
            "?: too few looks to tell\n");
 }
 
-static void times_in_the_first_milliseconds(void **state) {
-    (void)state;
+TEST_WITH(times_in_the_first_milliseconds, setup, teardown) {
     profile.process.ticks_per_second = 0;
     profile.process.program_seconds = 0.001;
     record(SPEX_LAT, 7, 1, 10, 0, 0);
@@ -176,8 +164,7 @@ static void times_in_the_first_milliseconds(void **state) {
            "overhead: of probes not known, spex's own threads 0 %\n");
 }
 
-static void samples(void **state) {
-    (void)state;
+TEST_WITH(samples, setup, teardown) {
     for (uint64_t v = 1; v <= 100; v++)
         record(SPEX_SNAPSHOT, 9, 1000, v, 0, 0);
     record(SPEX_SNAPSHOT, 10, 20000, 1234567, 7, 0);
@@ -197,8 +184,7 @@ static void samples(void **state) {
            "?: too few records to tell\n");
 }
 
-static void counters_that_are_not_available(void **state) {
-    (void)state;
+TEST_WITH(counters_that_are_not_available, setup, teardown) {
     record(SPEX_LLC, 1, 1, 100, 10, 0);
     record(SPEX_LLC, 1, 1, 0, 0, SPEX_MARK_UNAVAILABLE);
     record(SPEX_LLC, 1, 1, 300, 30, SPEX_MARK_SCALED);
@@ -233,8 +219,7 @@ static void counters_that_are_not_available(void **state) {
         "thread\n");
 }
 
-static void losses(void **state) {
-    (void)state;
+TEST_WITH(losses, setup, teardown) {
     profile.process.produced = 110;
     profile.process.consumed = 8;
     profile.process.lost = 102;
@@ -262,9 +247,8 @@ static void losses(void **state) {
 }
 
 /* As in an interval in which a probe made no records: there are no figures, which are not 0. */
-static void of_nothing_recorded_nothing_is_told(void **state) {
+TEST_WITH(of_nothing_recorded_nothing_is_told, setup, teardown) {
     static struct spex_values none;
-    (void)state;
     spex_values_clear(&none);
     struct spex_profile_probe *probe = row(SPEX_LAT, 1, "");
     probe->series = 1;
@@ -274,32 +258,9 @@ static void of_nothing_recorded_nothing_is_told(void **state) {
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n");
 }
 
-static void names_cannot_speak_to_the_terminal(void **state) {
-    (void)state;
+TEST_WITH(names_cannot_speak_to_the_terminal, setup, teardown) {
     row(SPEX_CNT, 1, "\033[2Jé");
     expect("probe  type  count  per s\n"
            "?[2Jé  cnt       0      0\n"
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_waits_in_rings, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_was_held_off, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_bounded, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_not_known_of_hold_offs, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_not_known_of_sites, setup, teardown),
-        cmocka_unit_test_setup_teardown(probes_without_records, setup, teardown),
-        cmocka_unit_test_setup_teardown(times, setup, teardown),
-        cmocka_unit_test_setup_teardown(totals_within_the_time_there_was, setup, teardown),
-        cmocka_unit_test_setup_teardown(shares_of_time, setup, teardown),
-        cmocka_unit_test_setup_teardown(times_in_the_first_milliseconds, setup, teardown),
-        cmocka_unit_test_setup_teardown(samples, setup, teardown),
-        cmocka_unit_test_setup_teardown(counters_that_are_not_available, setup, teardown),
-        cmocka_unit_test_setup_teardown(losses, setup, teardown),
-        cmocka_unit_test_setup_teardown(of_nothing_recorded_nothing_is_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(names_cannot_speak_to_the_terminal, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
