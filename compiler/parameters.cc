@@ -201,7 +201,7 @@ static void tell(const Parameter &parameter, size_t number, const Placed &placed
         return;
     }
     if (parameter.told == Told::before)
-        before = if_on(placed, parameter.at, shape);
+        before = if_recorded(placed, parameter.at, shape);
     Value *value = value_before(source, before, evolution);
     if (source.count) {
         /* The count is of jumps back to the loop's begin: one less than of its executions. */

@@ -87,6 +87,8 @@ class Instrumenter {
     std::unique_ptr<Dependences> dependences;
     std::map<std::string, unsigned> names;
     std::set<uint16_t> region_ids;
+    /* Functions of which it has been looked whether they are quiet. */
+    std::set<const Function *> looked_at;
 
     bool begin(Module &in, FunctionAnalysisManager *analyses);
     std::string unique(const std::string &name, const std::string &suffix);
@@ -99,6 +101,8 @@ class Instrumenter {
     std::unique_ptr<Region> region(Function &function, FunctionAnalysisManager &analyses,
                                    const std::vector<Planned> &plan);
     void place(Function &function, FunctionAnalysisManager &analyses, std::vector<Planned> &plan);
+    bool is_without(Function &function, FunctionAnalysisManager &analyses) const;
+    void callees_mark(Function &function, FunctionAnalysisManager &analyses);
 };
 
 /* Reads the list once for each module. False: there is nothing to do, or an error has been told. */
@@ -108,6 +112,7 @@ bool Instrumenter::begin(Module &in, FunctionAnalysisManager *analyses) {
         manager = nullptr;
         names.clear();
         region_ids.clear();
+        looked_at.clear();
         std::string why;
         Expected<List> read = List::read(list_path);
         is_possible = static_cast<bool>(read);
@@ -291,6 +296,7 @@ void Instrumenter::place(Function &function, FunctionAnalysisManager &analyses,
     Shape shape = {&analyses.getResult<DominatorTreeAnalysis>(function),
                    &analyses.getResult<LoopAnalysis>(function)};
     Placer placer(function, shape, analyses.getResult<ScalarEvolutionAnalysis>(function),
+                  analyses.getResult<TargetLibraryAnalysis>(function),
                   around ? around->slow : nullptr);
     for (Planned &planned : plan) {
         planned.probe.region = around ? around->about.id : 0;
@@ -306,9 +312,38 @@ void Instrumenter::place(Function &function, FunctionAnalysisManager &analyses,
     forget_effects(function);
 }
 
+/* Whether no probe will be in the function: the list chooses none, or it is too small. */
+bool Instrumenter::is_without(Function &function, FunctionAnalysisManager &analyses) const {
+    std::vector<const BasicBlock *> blocks;
+    for (const BasicBlock &block : function)
+        blocks.push_back(&block);
+    const auto &loops = analyses.getResult<LoopAnalysis>(function);
+    uint64_t size = size_of_all(blocks, loops);
+    for (What what : {What::function, What::loop}) {
+        const Rule *rule = list.find(what, function_name(function), file_name(function, nullptr));
+        bool is_any = what == What::function || !loops.empty();
+        if (rule && is_any && (rule->named || size >= rule->least))
+            return false;
+    }
+    return true;
+}
+
+/* Marks what the function calls and is quiet: it has not been its turn yet, and will get no probe. */
+void Instrumenter::callees_mark(Function &function, FunctionAnalysisManager &analyses) {
+    for (Instruction &at : instructions(function)) {
+        auto *call = dyn_cast<CallBase>(&at);
+        Function *callee = call ? call->getCalledFunction() : nullptr;
+        if (!callee || callee->isDeclaration() || callee->hasFnAttribute(done_attribute) ||
+            !looked_at.insert(callee).second || !is_without(*callee, analyses))
+            continue;
+        callees_mark(*callee, analyses);
+        quiet_mark(*callee, analyses.getResult<TargetLibraryAnalysis>(*callee));
+    }
+}
+
 bool Instrumenter::run(Function &function, FunctionAnalysisManager &analyses) {
     if (function.isDeclaration() || function.hasFnAttribute(done_attribute) ||
-        !begin(*function.getParent(), &analyses))
+        function.hasFnAttribute(quiet_attribute) || !begin(*function.getParent(), &analyses))
         return false;
     std::string name = function_name(function), file = file_name(function, nullptr);
     const Rule *whole = list.find(What::function, name, file);
@@ -327,8 +362,10 @@ bool Instrumenter::run(Function &function, FunctionAnalysisManager &analyses) {
         plan = loops_plan(function, *parts, analyses);
     if (whole)
         function_plan(function, *whole, analyses, plan);
-    if (!plan.empty())
+    if (!plan.empty()) {
+        callees_mark(function, analyses);
         place(function, analyses, plan);
+    }
     return true;
 }
 

@@ -14,6 +14,7 @@
 
 #include <spex/region.h>
 
+#include "compiler/place.h"
 #include "compiler/versions.h"
 
 #include <llvm/ADT/PostOrderIterator.h>
@@ -57,14 +58,6 @@ uint16_t region_id(const std::string &file, const std::string &name, std::set<ui
     return id;
 }
 
-/* A function of C's library that calls nothing of the program. */
-static bool is_plain(const CallBase &call, const TargetLibraryInfo &library) {
-    LibFunc number;
-    const Function *callee = call.getCalledFunction();
-    return callee && callee->isDeclaration() && library.getLibFunc(call, number) &&
-           library.has(number) && call.onlyAccessesInaccessibleMemOrArgMem();
-}
-
 static const char *refusal_of_call(const CallBase &call, const TargetLibraryInfo &library) {
     if (const auto *assembly = dyn_cast<InlineAsm>(call.getCalledOperand()))
         return assembly->getAsmString().empty() ? nullptr
@@ -72,7 +65,7 @@ static const char *refusal_of_call(const CallBase &call, const TargetLibraryInfo
     if (call.cannotDuplicate())
         return "a call in it may not be there twice";
     if (isa<IntrinsicInst>(call) ||
-        (call.doesNotThrow() && (call.doesNotReturn() || is_plain(call, library))))
+        (call.doesNotThrow() && (call.doesNotReturn() || is_quiet(call, library))))
         return nullptr;
     return "it calls functions that may have probes";
 }

@@ -34,8 +34,7 @@ static_assert(offsetof(struct spex_site, control) == 0 && offsetof(struct spex_s
 static const char region_code[] = SPEX_ASM_COMPILED_REGION_;
 /* As spex/detail/compiled.h says of these. */
 #define LIBRARY_NAME(name) name "_"
-static const char *const count_begin = "spex_compiled_count_";
-static const char *const kernel_begin = "spex_compiled_kernel_";
+static const bool has_counted = true;
 static const char *const kernel_end = "spex_compiled_kernel_end_";
 static const CallingConv::ID convention = CallingConv::PreserveMost;
 static const GlobalValue::LinkageTypes linkage = GlobalValue::ExternalLinkage;
@@ -45,8 +44,7 @@ static const Triple::ArchType own_arch = Triple::aarch64;
 static const char module_code[] = SPEX_ASM_MODULE_;
 static const char region_code[] = "";
 #define LIBRARY_NAME(name) name
-static const char *const count_begin = "spex_compiled_begin";
-static const char *const kernel_begin = "spex_compiled_begin";
+static const bool has_counted = false;
 static const char *const kernel_end = "spex_compiled_end";
 static const CallingConv::ID convention = CallingConv::C;
 static const GlobalValue::LinkageTypes linkage = GlobalValue::ExternalWeakLinkage;
@@ -174,29 +172,20 @@ static FunctionCallee library(Module &module, const char *name, FunctionType *ty
         function->setDoesNotThrow();
         function->addFnAttr(Attribute::Cold);
         function->addFnAttr(Attribute::WillReturn);
+        function->addFnAttr(quiet_attribute);
         set_effects_inner(*function);
     }
     return callee;
 }
 
-/* The words of `state` that stand before what is the library's. */
-static const unsigned state_offset = 1;
-
-static ArrayType *words(LLVMContext &context, size_t bytes) {
-    return ArrayType::get(Type::getInt64Ty(context), (bytes + 7) / 8);
-}
-
-Frame frame_make(Function &function) {
-    LLVMContext &context = function.getContext();
-    Instruction *first = &*function.getEntryBlock().getFirstInsertionPt();
-    IRBuilder<> builder(first);
-    Frame frame;
-    frame.state = builder.CreateAlloca(
-        words(context, state_offset * sizeof(uint64_t) + sizeof(union spex_compiled)), nullptr,
-        "spex_state");
-    frame.parameters = builder.CreateAlloca(
-        words(context, SPEX_KERNEL_PARAMETERS * sizeof(uint64_t)), nullptr, "spex_parameters");
-    return frame;
+AllocaInst *frame_make(Function &function) {
+    static_assert(sizeof(struct spex_compiled) % sizeof(uint64_t) == 0 &&
+                      offsetof(struct spex_compiled, on) == 0,
+                  "whole words");
+    IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());
+    return builder.CreateAlloca(
+        ArrayType::get(builder.getInt64Ty(), sizeof(struct spex_compiled) / sizeof(uint64_t)),
+        nullptr, "spex_frame");
 }
 
 /* A call needs a place in the source, where its function has one. */
@@ -215,21 +204,14 @@ static Value *as_pointer(IRBuilder<> &builder, Value *value, Type *element) {
 
 /* Whether END is to be called. In memory, as a register is dearer: it would be kept from BEGIN to
  * END. */
-static Value *on_word(IRBuilder<> &builder, const Frame &frame) {
-    return as_pointer(builder, frame.state, builder.getInt32Ty());
+static Value *on_word(IRBuilder<> &builder, AllocaInst *frame) {
+    return as_pointer(builder, frame, builder.getInt32Ty());
 }
 
-static Value *state_address(IRBuilder<> &builder, const Frame &frame) {
-    return builder.CreateConstInBoundsGEP2_32(frame.state->getAllocatedType(), frame.state, 0,
-                                              state_offset);
-}
-
-/* The arguments of both functions of the library. */
-static std::vector<Value *> arguments(IRBuilder<> &builder, const Placed &placed) {
-    Type *i64 = builder.getInt64Ty(), *i8 = builder.getInt8Ty();
-    return {as_pointer(builder, placed.site, i8),
-            as_pointer(builder, state_address(builder, placed.frame), i8),
-            as_pointer(builder, placed.frame.parameters, i64)};
+/* The arguments of most functions of the library. */
+static std::vector<Value *> site_and_frame(IRBuilder<> &builder, const Placed &placed) {
+    Type *i8 = builder.getInt8Ty();
+    return {as_pointer(builder, placed.site, i8), as_pointer(builder, placed.frame, i8)};
 }
 
 static CallInst *call_library(IRBuilder<> &builder, const char *name, Type *result,
@@ -266,7 +248,7 @@ Instruction *if_seldom(Value *condition, Instruction *before, Shape shape) {
 
 /* In the slow copy of a region the library counts each execution, whether the site is on or not. */
 static CallInst *call_slow(IRBuilder<> &builder, const Placed &placed, Value *pass) {
-    std::vector<Value *> values = arguments(builder, placed);
+    std::vector<Value *> values = site_and_frame(builder, placed);
     values.push_back(as_pointer(builder, pass, builder.getInt8Ty()));
     return call_library(builder, LIBRARY_NAME("spex_compiled_begin_slow"), builder.getInt32Ty(),
                         values);
@@ -284,46 +266,98 @@ static Instruction *if_site_on(IRBuilder<> &builder, const Placed &placed, Instr
     return if_seldom(builder.CreateICmpNE(control, builder.getInt32(0)), before, shape);
 }
 
-Placed probe_begin(const Probe &probe, Frame frame, Instruction *before, Shape shape) {
+/* The end of a new block in front of an instruction, which is executed where the library decides. */
+static Instruction *if_not_counted(IRBuilder<> &builder, Placed &placed, Instruction *before,
+                                   Shape shape) {
+    bool is_entered = placed.is_kernel && placed.enters == Enters::at_once;
+    CallInst *counted =
+        call_library(builder, is_entered ? "spex_compiled_entered_" : "spex_compiled_counted_",
+                     builder.getInt32Ty(), as_pointer(builder, placed.site, builder.getInt8Ty()));
+    placed.counted = counted;
+    if (placed.is_kernel && placed.enters != Enters::never)
+        no_sanitizer(builder.CreateStore(counted, on_word(builder, placed.frame)));
+    return if_seldom(builder.CreateICmpEQ(counted, builder.getInt32(0)), before, shape);
+}
+
+Placed probe_begin(const Probe &probe, AllocaInst *frame, Instruction *before, Shape shape) {
     Function &function = *before->getFunction();
     Placed placed = {site_make(function, site_of(probe)), frame};
+    placed.is_kernel = probe.kind == Kind::kernel;
+    placed.enters = has_counted && !probe.pass ? probe.enters : Enters::at_once;
     DebugLoc where = location(before);
     module_prepare(*function.getParent(), module_code);
     IRBuilder<> builder(before);
     builder.SetCurrentDebugLocation(where);
-    if (!probe.pass)
+    if (!probe.pass) {
         builder.SetInsertPoint(if_site_on(builder, placed, before, shape));
+        builder.SetCurrentDebugLocation(where);
+        if (has_counted) {
+            Instruction *end = &*builder.GetInsertPoint();
+            builder.SetInsertPoint(if_not_counted(builder, placed, end, shape));
+        }
+    }
     builder.SetCurrentDebugLocation(where);
-    placed.call =
-        probe.pass ? call_slow(builder, placed, probe.pass)
-                   : call_library(builder, probe.kind == Kind::kernel ? kernel_begin : count_begin,
-                                  builder.getInt32Ty(), arguments(builder, placed));
-    placed.is_kernel = probe.kind == Kind::kernel;
+    placed.call = probe.pass ? call_slow(builder, placed, probe.pass)
+                             : call_library(builder, LIBRARY_NAME("spex_compiled_begin"),
+                                            builder.getInt32Ty(), site_and_frame(builder, placed));
     no_sanitizer(builder.CreateStore(placed.call, on_word(builder, frame)));
     return placed;
 }
 
-Instruction *if_on(const Placed &placed, Instruction *before, Shape shape) {
-    IRBuilder<> builder(before);
-    builder.SetCurrentDebugLocation(location(before));
+static LoadInst *load_on(IRBuilder<> &builder, const Placed &placed) {
     LoadInst *word = builder.CreateLoad(builder.getInt32Ty(), on_word(builder, placed.frame));
     no_sanitizer(word);
-    Value *on = builder.CreateICmpNE(word, builder.getInt32(0));
+    return word;
+}
+
+void context_enter(const Placed &placed, bool is_seldom, Instruction *before, Shape shape) {
+    if (placed.enters != Enters::lazily)
+        return;
+    DebugLoc where = location(before);
+    IRBuilder<> builder(before);
+    builder.SetCurrentDebugLocation(where);
+    if (!is_seldom) {
+        Value *is_counted = builder.CreateICmpSLT(load_on(builder, placed), builder.getInt32(0));
+        builder.SetInsertPoint(if_seldom(is_counted, before, shape));
+        builder.SetCurrentDebugLocation(where);
+    }
+    call_library(builder, "spex_compiled_context_", builder.getInt32Ty(),
+                 site_and_frame(builder, placed));
+}
+
+Instruction *if_recorded(const Placed &placed, Instruction *before, Shape shape) {
+    static_assert(SPEX_CONTEXTS_MAX < SPEX_COMPILED_ENTERED, "a node is what the library returns");
+    IRBuilder<> builder(before);
+    builder.SetCurrentDebugLocation(location(before));
+    Value *word = load_on(builder, placed);
+    Value *on = placed.is_kernel
+                    ? builder.CreateICmpULT(builder.CreateSub(word, builder.getInt32(1)),
+                                            builder.getInt32(SPEX_COMPILED_ENTERED - 1))
+                    : builder.CreateICmpNE(word, builder.getInt32(0));
     return if_seldom(on, before, shape);
 }
 
 void probe_end(const Placed &placed, Instruction *before, Shape shape) {
     DebugLoc where = location(before);
-    IRBuilder<> builder(if_on(placed, before, shape));
+    IRBuilder<> builder(before);
     builder.SetCurrentDebugLocation(where);
-    call_library(builder, placed.is_kernel ? kernel_end : LIBRARY_NAME("spex_compiled_end"),
-                 builder.getVoidTy(), arguments(builder, placed));
+    Value *word = load_on(builder, placed), *none = builder.getInt32(0);
+    /* Below 0: SPEX_COMPILED_COUNTED. */
+    Value *on =
+        placed.is_kernel ? builder.CreateICmpSGT(word, none) : builder.CreateICmpNE(word, none);
+    builder.SetInsertPoint(if_seldom(on, before, shape));
+    builder.SetCurrentDebugLocation(where);
+    call_library(builder,
+                 placed.is_kernel && placed.enters != Enters::never
+                     ? kernel_end
+                     : LIBRARY_NAME("spex_compiled_end"),
+                 builder.getVoidTy(), as_pointer(builder, placed.frame, builder.getInt8Ty()));
 }
 
 static Value *parameter_place(IRBuilder<> &builder, const Placed &placed, size_t number) {
-    AllocaInst *parameters = placed.frame.parameters;
-    return builder.CreateConstInBoundsGEP2_32(parameters->getAllocatedType(), parameters, 0,
-                                              number);
+    size_t first = offsetof(struct spex_compiled, parameters) / sizeof(uint64_t);
+    return builder.CreateConstInBoundsGEP2_32(placed.frame->getAllocatedType(), placed.frame, 0,
+                                              first + number);
 }
 
 void parameter_store(const Placed &placed, size_t number, Value *value, bool is_signed,

@@ -17,6 +17,10 @@ class LoopInfo;
 
 namespace spex {
 
+/* When an execution of a kernel that makes no record enters its context: only where others can be in
+ * it. `lazily`: where `context_enter` stands. */
+enum class Enters { never, lazily, at_once };
+
 /* What the site of a probe says. */
 struct Probe {
     Kind kind;
@@ -28,6 +32,7 @@ struct Probe {
     /* The region that it stands in, and the pass through it; 0: none. */
     uint16_t region = 0;
     llvm::Value *pass = nullptr;
+    Enters enters = Enters::at_once;
 };
 
 /* What the site of a region says. */
@@ -38,18 +43,17 @@ struct RegionSite {
     unsigned line;
 };
 
-/* The variables of a probe on the stack, and of one that has been placed. */
-struct Frame {
-    llvm::AllocaInst *state;
-    llvm::AllocaInst *parameters;
-};
-
+/* A probe that has been placed. */
 struct Placed {
     llvm::GlobalVariable *site;
-    Frame frame;
+    /* struct spex_compiled, on the stack. */
+    llvm::AllocaInst *frame;
     /* Where values of parameters that are known at BEGIN are stored: in front of the call. */
     llvm::Instruction *call = nullptr;
+    /* Where code of this object counts executions and may enter the context; null: nowhere. */
+    llvm::Instruction *counted = nullptr;
     bool is_kernel = false;
+    Enters enters = Enters::at_once;
 };
 
 /* Code is inserted with these up to date. */
@@ -58,18 +62,26 @@ struct Shape {
     llvm::LoopInfo *loops;
 };
 
+/* A function that executes no probe. */
+constexpr const char *quiet_attribute = "spex-quiet";
+
 /* Whether probes can be put into the module; otherwise `why`. */
 bool sites_possible(const llvm::Module &module, std::string &why);
 
-/* Room for a probe's variables, at the begin of the function. */
-Frame frame_make(llvm::Function &function);
+/* Room for a probe's frame, at the begin of the function. */
+llvm::AllocaInst *frame_make(llvm::Function &function);
 
 /* BEGIN in front of an instruction, END likewise. */
-Placed probe_begin(const Probe &probe, Frame frame, llvm::Instruction *before, Shape shape);
+Placed probe_begin(const Probe &probe, llvm::AllocaInst *frame, llvm::Instruction *before,
+                   Shape shape);
 void probe_end(const Placed &placed, llvm::Instruction *before, Shape shape);
 
-/* The end of a new block in front of an instruction, which is executed where END is to be called. */
-llvm::Instruction *if_on(const Placed &placed, llvm::Instruction *before, Shape shape);
+/* In front of an instruction: enters the context of an execution that has not done so. `is_seldom`: the
+ * instruction is executed seldom. */
+void context_enter(const Placed &placed, bool is_seldom, llvm::Instruction *before, Shape shape);
+
+/* The end of a new block in front of an instruction, which is executed where a record may be made. */
+llvm::Instruction *if_recorded(const Placed &placed, llvm::Instruction *before, Shape shape);
 
 /* The functions of the library that regions call. */
 enum class Callee { enter, leave };

@@ -47,8 +47,7 @@ struct frame_due {
 
 /* As in probes.c: programs refer to it weakly. */
 __attribute__((used)) static uint32_t (*const weakly_referred)(
-    struct spex_site *site, union spex_compiled *state,
-    const uint64_t *parameters) = spex_compiled_begin;
+    struct spex_site *site, struct spex_compiled *frame) = spex_compiled_begin;
 
 static struct {
     pthread_t thread;

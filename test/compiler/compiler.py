@@ -412,19 +412,46 @@ class Sampled(Compiled):
                                      {name: exact[name] for name in exact if name != "jumps_far"})
                     self.assertEqual(also_printed, printed)
 
-    def test_contexts_are_those_of_all(self):
-        plan = self.write("plan.xml", '<space name="test"><parameter name="size" type="integer" values="80000"/>'
+    def paths(self, program, selection, size):
+        """Of its kernels, in a run."""
+        plan = self.write("plan.xml", f'<space name="test"><parameter name="size" type="integer" values="{size}"/>'
                           '<run trials_per_config="1"/></space>')
+        said = self.succeeds(SPEX, "train", self.path("models"), "--runs", plan, "--probes", selection, "--", program, "{size}",
+                             env=dict(os.environ, SPEX_RING_RECORDS="65536")).stdout
+        return {line.split()[0] for line in said.splitlines() if line.startswith("main")}
+
+    def test_contexts_are_those_of_all(self):
         program, _ = self.build([os.path.join(HERE, "often.c")], ["-O2"])
-        paths = []
-        for selection in ("*@20", "*@~20"):
-            said = self.succeeds(SPEX, "train", self.path("models"), "--runs", plan, "--probes", selection, "--", program, "{size}",
-                                 env=dict(os.environ, SPEX_RING_RECORDS="65536")).stdout
-            paths.append({line.split()[0] for line in said.splitlines()[1:]})
         inner = {"main/main.loop41/calls/" + path for path in ("ways", "ways/ways.loop11", "ways/ways.loop15", "ways/ways.loop18",
                                                                "calls.loop32/one", "calls.loop32/one/one.loop25")}
-        for found in paths:
+        for selection in ("*@20", "*@~20"):
+            found = self.paths(program, selection, 80000)
             self.assertEqual({path for path in found if path.rsplit("/", 1)[-1][:3] in ("way", "one")}, inner)
+
+    def test_contexts_that_are_entered_before_a_call(self):
+        """A kernel that makes no record enters its context only where another one may be called, and in front of a record of its
+        loops: the contexts of records are those of a run in which all make records."""
+        source = os.path.join(HERE, "seldom.cc")
+        for flags in (["-O1"], ["-O2"], ["-O2", "--spex-regions"]):
+            with self.subTest(flags=flags):
+                program, _ = self.build([source], flags, EVERYTHING + "function quiet* off\n")
+                exact = self.paths(program, "*", 400)
+                turn = next(path for path in exact if path.endswith("/turn")) + "/"
+                for path in ("sweep/sweep.loop33/gate/leaf/leaf.loop14", "sweep/sweep.loop38", "always/always.loop45/leaf", "down", "down/leaf",
+                             "catches/throws/gate/leaf", "catches/leaf", "jumps/leaf", "leaf"):
+                    self.assertIn(turn + path, exact)
+                for selection in ("*@7", "*@~7"):
+                    inner = [{path for path in paths if path.startswith(turn)} for paths in (self.paths(program, selection, 40000), exact)]
+                    self.assertEqual(*inner)
+        assembly = self.path("s")
+        self.succeeds(self.wrapper(source), "--spex-list=" + self.path("list"), "-O2", "-S", source, "-o", assembly)
+        with open(assembly, encoding="utf-8") as file:
+            text = file.read()
+        if os.uname().machine == "x86_64":
+            begins = {name[:int(length)]: set(re.findall(r"spex_compiled_(\w+)_\b", body)) for length, name, body in
+                      re.findall(r"^_ZL(\d+)(\w+):(.*?)^\.Lfunc_end", text, re.M | re.S)}
+            self.assertEqual({name for name in begins if "entered" in begins[name]}, {"always", "catches", "turn"})
+            self.assertEqual({name for name in begins if "context" in begins[name]}, {"gate", "sweep", "down", "throws", "jumps", "leaf"})
 
 
 class Regions(Compiled):

@@ -16,22 +16,37 @@
 SPEX_HEADER_BEGIN_
 
 /* What BEGIN leaves for END, on the program's stack. */
-union spex_compiled {
-    struct spex_kernel_span kernel;
-    struct spex_span span;
+struct spex_compiled {
+    /* 0: END is not to be called. A result of spex_compiled_begin; or what BEGIN leaves where it has
+     * not called the library (below): */
+    uint32_t on;
+    uint32_t unused;
+    /* Of what follows the library sets and reads the site and the span. */
+    struct spex_site *site;
+    union {
+        struct spex_kernel_span kernel;
+        struct spex_span span;
+    } as;
+    /* Of a KERNEL, as many as the site's detail. */
+    uint64_t parameters[SPEX_KERNEL_PARAMETERS];
 };
+
+/* The execution is counted, and its kernel's node has not been entered. */
+#define SPEX_COMPILED_COUNTED (1u << 31)
+/* Its node has been entered, and the lower bits are the one to return to. */
+#define SPEX_COMPILED_ENTERED (1u << 30)
 
 SPEX_EXTERN_C_BEGIN
 
-/* BEGIN of a site of type KERNEL, LAT or CNT that is on. Returns whether END is to be called; if
- * not, `state` has no value. `parameters` are those of a KERNEL, as many as the site's detail; one
- * that is not known yet is 0. */
-SPEX_PROBE_API uint32_t spex_compiled_begin(struct spex_site *site, union spex_compiled *state,
-                                            const uint64_t *parameters);
+/* BEGIN of a site of type KERNEL, LAT or CNT that is on. Returns `on`. A parameter that is not known
+ * yet is 0. */
+SPEX_PROBE_API uint32_t spex_compiled_begin(struct spex_site *site, struct spex_compiled *frame);
+
+/* Enters the node of a kernel whose `on` is SPEX_COMPILED_COUNTED, and returns another one. */
+SPEX_PROBE_API uint32_t spex_compiled_step(struct spex_site *site);
 
 /* END, in which each parameter has its value. */
-SPEX_PROBE_API void spex_compiled_end(struct spex_site *site, union spex_compiled *state,
-                                      uint64_t *parameters);
+SPEX_PROBE_API void spex_compiled_end(struct spex_compiled *frame);
 
 /* Regions that the compiler makes (spex/region.h). The code itself enters a pass that is the usual
  * case, as spex_region_enter_ does, and leaves it in the fast copy. These are for the others: enter
@@ -39,8 +54,8 @@ SPEX_PROBE_API void spex_compiled_end(struct spex_site *site, union spex_compile
  * slow copy, whether its site is on or not: each execution counts. */
 SPEX_PROBE_API uint32_t spex_compiled_enter(struct spex_site *region,
                                             struct spex_region_pass *pass);
-SPEX_PROBE_API uint32_t spex_compiled_begin_slow(struct spex_site *site, union spex_compiled *state,
-                                                 const uint64_t *parameters,
+SPEX_PROBE_API uint32_t spex_compiled_begin_slow(struct spex_site *site,
+                                                 struct spex_compiled *frame,
                                                  struct spex_region_pass *pass);
 SPEX_PROBE_API void spex_compiled_leave(const struct spex_region_pass *pass);
 
@@ -80,6 +95,7 @@ SPEX_EXTERN_C_END
 /* What has no result keeps rax; pushed twice. */
 #define SPEX_ASM_COMPILED_                                                                         \
     SPEX_ASM_COMPILED_ONE_("spex_compiled_begin", "", "", "56")                                    \
+    SPEX_ASM_COMPILED_ONE_("spex_compiled_step", "", "", "56")                                     \
     SPEX_ASM_COMPILED_ONE_("spex_compiled_end", "0x50, 0x50, ", ", 0x58, 0x58", "72")
 #define SPEX_ASM_COMPILED_REGION_                                                                  \
     SPEX_ASM_COMPILED_ONE_("spex_compiled_enter", "", "", "56")                                    \
@@ -87,37 +103,41 @@ SPEX_EXTERN_C_END
     SPEX_ASM_COMPILED_ONE_("spex_compiled_leave", "0x50, 0x50, ", ", 0x58, 0x58", "72")
 
 /* What most executions of a probe that is on and sampled do: spex_sample_ counts them, and a kernel's
- * node is entered and left, as in spex/kernel.h. All other executions are the library's: nothing has
- * been changed then. BEGIN of a kernel that is counted here returns the node to return to and bit 31,
- * which END finds in the 4 bytes that are 8 in front of `state`. SPEX_ASM_TLS_: the variable's entry in
- * the global offset table, its distance from the thread's. */
+ * node is entered and left, as in spex/kernel.h.
+ *
+ *     spex_compiled_counted_(site)          counts, and returns SPEX_COMPILED_COUNTED
+ *     spex_compiled_entered_(site)          counts, enters the node, and returns `on`
+ *     spex_compiled_context_(site, frame)   enters the node if `on` is SPEX_COMPILED_COUNTED
+ *     spex_compiled_kernel_end_(frame)      END
+ *
+ * The first two return 0 where that is not enough, and have changed nothing: BEGIN of the library is
+ * called then. SPEX_ASM_TLS_: the variable's entry in the global offset table, its distance from the
+ * thread's. */
 #define SPEX_ASM_TLS_(bytes, symbol) ".byte " bytes "\n.long " symbol "@GOTTPOFF - 4\n"
 /* clang-format off */
-#define SPEX_ASM_COUNTED_BEGIN_                                                                    \
-    ".byte 0x51\n"                         /* push rcx */                                          \
-    ".byte 0x41, 0x50\n"                   /* push r8 */                                           \
-    ".cfi_adjust_cfa_offset 16\n"                                                                  \
-    ".byte 0x48, 0x8b, 0x07\n"             /* mov rax, [rdi]: control, index */                    \
+#define SPEX_ASM_COUNT_                                                                            \
     SPEX_ASM_TLS_("0x4c, 0x8b, 0x1d", "spex_executed") /* mov r11, [spex_executed] */              \
     ".byte 0x64, 0x4d, 0x8b, 0x1b\n"       /* mov r11, fs:[r11] */                                 \
-    ".byte 0x48, 0x89, 0xc1\n"             /* mov rcx, rax */                                      \
-    ".byte 0x48, 0xc1, 0xe9, 0x20\n"       /* shr rcx, 32 */                                       \
-    ".byte 0x4d, 0x8d, 0x1c, 0x8b\n"       /* lea r11, [r11 + rcx * 4] */                          \
+    ".byte 0x8b, 0x47, 0x04\n"             /* mov eax, [rdi + 4]: the index */                     \
+    ".byte 0x4d, 0x8d, 0x1c, 0x83\n"       /* lea r11, [r11 + rax * 4] */                          \
+    ".byte 0x8b, 0x07\n"                   /* mov eax, [rdi]: the control word */                  \
     ".byte 0x41, 0x2b, 0x03\n"             /* sub eax, [r11] */                                    \
     ".byte 0x83, 0xe8, 0x02\n"             /* sub eax, 2 */                                        \
     ".byte 0x3d, 0xfe, 0xff, 0xff, 0x00\n" /* cmp eax, SPEX_CONTROL_PERIOD_MASK - 1 */             \
-    "ja 992f\n"
-#define SPEX_ASM_COUNTED_END_                                                                      \
-    ".byte 0x41, 0xff, 0x03\n" /* inc dword ptr [r11] */                                           \
-    ".byte 0x41, 0x58, 0x59\n" /* pop r8, pop rcx */                                               \
-    ".cfi_adjust_cfa_offset -16\n"                                                                 \
-    "ret\n"                                                                                        \
-    "992:\n"                                                                                       \
-    ".cfi_adjust_cfa_offset 16\n"                                                                  \
-    ".byte 0x41, 0x58, 0x59\n"                                                                     \
-    ".cfi_adjust_cfa_offset -16\n"                                                                 \
-    "jmp spex_compiled_begin_\n"
+    "ja 991f\n"
+#define SPEX_ASM_NOT_COUNTED_                                                                      \
+    "991:\n"                                                                                       \
+    ".byte 0x31, 0xc0\n" /* xor eax, eax */                                                        \
+    "ret\n"
+#define SPEX_ASM_COUNTED_                                                                          \
+    SPEX_ASM_COUNT_                                                                                \
+    ".byte 0x41, 0xff, 0x03\n"             /* inc dword ptr [r11] */                               \
+    ".byte 0xb8, 0x00, 0x00, 0x00, 0x80\n" /* mov eax, SPEX_COMPILED_COUNTED */                    \
+    "ret\n" SPEX_ASM_NOT_COUNTED_
+/* Jumps to 992 where the node is not at the first place of the table. */
 #define SPEX_ASM_CONTEXT_STEP_                                                                     \
+    ".byte 0x51, 0x41, 0x50\n"                   /* push rcx, push r8 */                           \
+    ".cfi_adjust_cfa_offset 16\n"                                                                  \
     SPEX_ASM_TLS_("0x4c, 0x8b, 0x05", "spex_context") /* mov r8, [spex_context] */                 \
     ".byte 0x64, 0x41, 0x8b, 0x00\n"             /* mov eax, fs:[r8]: the node */                  \
     ".byte 0x0f, 0xb7, 0x4f, 0x10\n"             /* movzx ecx, word ptr [rdi + 16]: the kernel */  \
@@ -134,11 +154,36 @@ SPEX_EXTERN_C_END
     ".byte 0x48, 0xc1, 0xe9, 0x20\n"             /* shr rcx, 32 */                                 \
     ".byte 0x64, 0x41, 0x89, 0x08\n"             /* mov fs:[r8], ecx */                            \
     ".byte 0xc1, 0xe8, 0x10\n"                   /* shr eax, 16 */                                 \
-    ".byte 0x0d, 0x00, 0x00, 0x00, 0x80\n"       /* or eax, 1 << 31 */
+    ".byte 0x0d, 0x00, 0x00, 0x00, 0x40\n"       /* or eax, SPEX_COMPILED_ENTERED */               \
+    ".byte 0x41, 0x58, 0x59\n"                   /* pop r8, pop rcx */                             \
+    ".cfi_adjust_cfa_offset -16\n"
+#define SPEX_ASM_CONTEXT_MISSED_                                                                   \
+    "992:\n"                                                                                       \
+    ".cfi_adjust_cfa_offset 16\n"                                                                  \
+    ".byte 0x41, 0x58, 0x59\n"                                                                     \
+    ".cfi_adjust_cfa_offset -16\n"
+#define SPEX_ASM_ENTERED_                                                                          \
+    SPEX_ASM_COUNT_ SPEX_ASM_CONTEXT_STEP_                                                         \
+    ".byte 0x41, 0xff, 0x03\n" /* inc dword ptr [r11] */                                           \
+    "ret\n" SPEX_ASM_CONTEXT_MISSED_ SPEX_ASM_NOT_COUNTED_
+#define SPEX_ASM_CONTEXT_                                                                          \
+    ".byte 0x83, 0x3e, 0x00\n" /* cmp dword ptr [rsi], 0 */                                        \
+    "js 990f\n"                                                                                    \
+    "ret\n"                                                                                        \
+    "990:\n" SPEX_ASM_CONTEXT_STEP_                                                                \
+    ".byte 0x89, 0x06\n" /* mov [rsi], eax */                                                      \
+    "ret\n" SPEX_ASM_CONTEXT_MISSED_                                                               \
+    ".byte 0x50\n"       /* push rax */                                                            \
+    ".cfi_adjust_cfa_offset 8\n"                                                                   \
+    "call spex_compiled_step_\n"                                                                   \
+    ".byte 0x89, 0x06\n"                                                                           \
+    ".byte 0x41, 0x5b\n" /* pop r11 */                                                             \
+    ".cfi_adjust_cfa_offset -8\n"                                                                  \
+    "ret\n"
 #define SPEX_ASM_KERNEL_END_                                                                       \
-    ".byte 0x44, 0x8b, 0x5e, 0xf8\n"       /* mov r11d, [rsi - 8] */                               \
-    ".byte 0x45, 0x85, 0xdb\n"             /* test r11d, r11d */                                   \
-    "jns spex_compiled_end_\n"                                                                     \
+    ".byte 0x44, 0x8b, 0x1f\n"             /* mov r11d, [rdi] */                                   \
+    ".byte 0x41, 0xf7, 0xc3, 0x00, 0x00, 0x00, 0x40\n" /* test r11d, SPEX_COMPILED_ENTERED */      \
+    "jz spex_compiled_end_\n"                                                                      \
     ".byte 0x50\n"                         /* push rax */                                          \
     ".cfi_adjust_cfa_offset 8\n"                                                                   \
     SPEX_ASM_TLS_("0x48, 0x8b, 0x05", "spex_context") /* mov rax, [spex_context] */                \
@@ -151,10 +196,9 @@ SPEX_EXTERN_C_END
     ".weak spex_executed\n"                                                                        \
     ".weak spex_context\n"                                                                         \
     ".weak spex_context_steps\n"                                                                   \
-    SPEX_ASM_COMPILED_FUNCTION_("spex_compiled_count_",                                            \
-        SPEX_ASM_COUNTED_BEGIN_ ".byte 0x31, 0xc0\n" /* xor eax, eax */ SPEX_ASM_COUNTED_END_)     \
-    SPEX_ASM_COMPILED_FUNCTION_("spex_compiled_kernel_",                                           \
-        SPEX_ASM_COUNTED_BEGIN_ SPEX_ASM_CONTEXT_STEP_ SPEX_ASM_COUNTED_END_)                      \
+    SPEX_ASM_COMPILED_FUNCTION_("spex_compiled_counted_", SPEX_ASM_COUNTED_)                       \
+    SPEX_ASM_COMPILED_FUNCTION_("spex_compiled_entered_", SPEX_ASM_ENTERED_)                       \
+    SPEX_ASM_COMPILED_FUNCTION_("spex_compiled_context_", SPEX_ASM_CONTEXT_)                       \
     SPEX_ASM_COMPILED_FUNCTION_("spex_compiled_kernel_end_", SPEX_ASM_KERNEL_END_)
 /* clang-format on */
 #endif

@@ -40,6 +40,8 @@
 #undef argc
 #pragma push_macro("argv")
 #undef argv
+#pragma push_macro("as")
+#undef as
 #pragma push_macro("available")
 #undef available
 #pragma push_macro("b")
@@ -186,6 +188,8 @@
 #undef first_count
 #pragma push_macro("fixture")
 #undef fixture
+#pragma push_macro("frame")
+#undef frame
 #pragma push_macro("frequency")
 #undef frequency
 #pragma push_macro("function")
@@ -326,6 +330,8 @@
 #undef off
 #pragma push_macro("ok")
 #undef ok
+#pragma push_macro("on")
+#undef on
 #pragma push_macro("on_since")
 #undef on_since
 #pragma push_macro("openings")
@@ -574,6 +580,8 @@
 #undef unit
 #pragma push_macro("unrecorded")
 #undef unrecorded
+#pragma push_macro("unused")
+#undef unused
 #pragma push_macro("user")
 #undef user
 #pragma push_macro("value")
