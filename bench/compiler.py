@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Measures what spex-cc makes of programs: of how many outermost loops the trip count is known where they begin, what probes cost
 in CPU time, text and build time, with regions and without, while they are off and while one execution in 1000 is recorded, and of how
-many kernels of known complexity it finds the parameter, and spex train the class.
+many kernels of known complexity it finds the parameter, and spex train the class. Beside it stands what a compiler does that samples
+its counters itself, `clang-19 -fprofile-generate -mllvm -sampled-instrumentation`, with as many counted: one in 1000.
 
 FOLDER has the unpacked sources of those of zlib, zstd, lz4, bzip2 and lua that are to be measured ("apt-get source …"), and gets
 what is built. All functions and outermost loops of the default size have probes.
 
-usage: compiler.py [--json] [--rounds N] BUILD FOLDER
+usage: compiler.py [--json | --markdown] [--rounds N] [--seconds S] [--peer CLANG] BUILD FOLDER
 """
 
 import argparse
@@ -17,6 +18,7 @@ import math
 import os
 import random
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -37,11 +39,16 @@ PROGRAMS = {
     "lua": ("lua-*", ["src/l*.c"], ["-O2", "-DLUA_USE_POSIX"], ["SCRIPT"]),
 }
 LEFT_OUT = {"luac.c", "zdict.c", "benchzstd.c", "benchfn.c", "dibio.c"}
-SCRIPT = """local t = {} for i = 1, 200000 do t[i] = (i * 7919) % 100003 end table.sort(t)
+PROFILE = ["-fprofile-generate"]
+# Of the peer's: all executions counted, and one in 1000.
+PEER_WAYS = {"counters": PROFILE,
+             "counters 1/1000": [*PROFILE, *(part for option in ("ed-instrumentation", "ed-instr-period=1000", "ed-instr-burst-duration=1")
+                                             for part in ("-mllvm", "-sampl" + option))]}
+SCRIPT = """for round = 1, ROUNDS do local t = {} for i = 1, 200000 do t[i] = (i * 7919) % 100003 end table.sort(t)
 local s = {} for i = 1, 60000 do s[#s + 1] = tostring(t[i]) .. string.rep("x", i % 7) end
 local n = 0 for w in table.concat(s, ","):gmatch("%d+x+") do n = n + #w end
 local function fib(n) return n < 2 and n or fib(n - 1) + fib(n - 2) end
-print(n, fib(27))
+print(n, fib(27)) end
 """
 # Of test/compiler/known.c, from a size to the class of its model, and the parameters.
 CLASSES = {
@@ -63,12 +70,12 @@ class Bench:
         self.spex = os.path.join(os.path.abspath(options.build), "tools", "spex")
         with open(self.wrapper, encoding="utf-8") as file:
             self.clang = re.search(r"^clang='(.*?)'", file.read(), re.M)[1].split()
-        self.written("script.lua", SCRIPT)
+        self.peer = shutil.which(options.peer)
         text = ""
         for path in sorted(glob.glob(os.path.join(self.folder, "*", "**", "*.[ch]"), recursive=True)):
             with open(path, encoding="utf-8", errors="replace") as file:
                 text += file.read() if len(text) < 1 << 23 else ""
-        self.input = self.written("input", text)
+        self.text_of_input = text
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -86,14 +93,14 @@ class Bench:
         return folder, [os.path.relpath(file, folder) for file in files], flags
 
     def compile(self, name, compiler, out):
-        """Seconds of CPU time, and the objects."""
+        """Seconds of CPU time in user mode, and the objects."""
         folder, sources, flags = self.sources(name)
         before, objects = os.times(), []
         for source in sources:
             objects.append(self.path("%s-%s-%s.o" % (name, out, source.replace("/", "-"))))
             subprocess.run([*compiler, *flags, "-w", "-c", source, "-o", objects[-1]], cwd=folder, check=True)
         after = os.times()
-        return sum(after[2:4]) - sum(before[2:4]), objects
+        return after[2] - before[2], objects
 
     def loops(self, name):
         folder, sources, flags = self.sources(name)
@@ -105,15 +112,26 @@ class Bench:
         return {text: sum(any(part.startswith(key) or key in part[:24] for part in remark if part) for remark in remarks)
                 for key, text in KNOWN.items()}
 
+    def work(self, times):
+        """So much of it that what a program costs once, where it begins and ends, is little of its time."""
+        self.written("script.lua", SCRIPT.replace("ROUNDS", str(times)))
+        self.written("input", self.text_of_input * times)
+
+    def work_fit(self, name, plain):
+        self.work(1)
+        once = max(self.seconds(plain, PROGRAMS[name][3], ""), 0.01)
+        self.work(math.ceil(self.options.seconds / once))
+
     def seconds(self, program, arguments, probes):
-        arguments = [{"INPUT": self.input, "SCRIPT": self.path("script.lua")}.get(argument, argument) for argument in arguments]
+        arguments = [{"INPUT": self.path("input"), "SCRIPT": self.path("script.lua")}.get(argument, argument) for argument in arguments]
         child = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                 env=dict(os.environ, SPEX_PROBES=probes, SPEX_OUT="/dev/null", SPEX_CONTROL="off"))
+                                 env=dict(os.environ, SPEX_PROBES=probes, SPEX_OUT="/dev/null", SPEX_CONTROL="off",
+                                          LLVM_PROFILE_FILE="/dev/null"))
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
             sys.exit("%s: exit status %d" % (program, child.returncode))
-        return usage.ru_utime + usage.ru_stime
+        return usage.ru_utime
 
     def text(self, program):
         return int(subprocess.run(["size", program], check=True, text=True, stdout=subprocess.PIPE).stdout.split("\n")[1].split()[0])
@@ -130,18 +148,25 @@ class Bench:
                     subprocess.run([*linker, *objects, "-lm", "-pthread", "-o", program], check=True)
                     programs["plain" if way == "plain" else way + " " + state] = (program, on)
             texts[way] = self.text(self.path(name + "-" + way + "-off"))
+        for way, flags in (("peer", []), *PEER_WAYS.items()) if self.peer else ():
+            builds[way], objects = self.compile(name, [self.peer, *flags], way.replace("/", "-"))
+            program = self.path(name + "-" + way.replace("/", "-"))
+            subprocess.run([self.peer, *(PROFILE if flags else []), *objects, "-lm", "-pthread", "-o", program], check=True)
+            programs[way], texts[way] = (program, ""), self.text(program)
         return programs, builds, texts
 
     def cost(self, name):
         programs, builds, texts = self.ways(name)
-        logs = {way: [] for way in programs if way != "plain"}
+        base = {way: "peer" if way in PEER_WAYS else "plain" for way in (*programs, *builds) if way not in ("plain", "peer")}
+        self.work_fit(name, programs["plain"][0])
+        logs = {way: [] for way in programs if way in base}
         for at in range(self.options.rounds):
             times = {}
             for way in sorted(programs, reverse=at % 2):
                 times[way] = self.seconds(programs[way][0], PROGRAMS[name][3], programs[way][1])
             for way, log in logs.items():
-                log.append(math.log(times[way] / times["plain"]))
-        return {"logs": logs, **{what: {way: of[way] / of["plain"] for way in of if way != "plain"}
+                log.append(math.log(times[way] / times[base[way]]))
+        return {"logs": logs, **{what: {way: of[way] / of[base[way]] for way in of if way in base}
                                  for what, of in (("text", texts), ("build", builds))}}
 
     def classes(self):
@@ -174,10 +199,28 @@ def times_print(what, times):
         print("%s %s: CPU time × %.4f (95 %%: %.4f to %.4f)" % (what, way, *ratios))
 
 
+COLUMNS = ["probes off", "probes 1/1000", "regions off", "regions 1/1000", "counters 1/1000", "counters"]
+
+
+def markdown(report):
+    """The table of docs/compiler.md."""
+    columns = [way for way in COLUMNS if way in report["time"]]
+    sizes = ["probes", "regions", *(way for way in PEER_WAYS if way in report["time"])]
+    print("| program |", " | ".join(columns), "|\n" + "| --- " * (1 + len(columns)) + "|")
+    for name, times in [*((name, found["time"]) for name, found in report["programs"].items()), ("all", report["time"])]:
+        print("| %s |" % name, " | ".join("%.3f (%.3f to %.3f)" % tuple(times[way]) for way in columns), "|")
+    print("\n| text, build |", " | ".join(sizes), "|\n" + "| --- " * (1 + len(sizes)) + "|")
+    for name, found in report["programs"].items():
+        print("| %s |" % name, " | ".join("%.2f, %.2f" % (found["text"][way], found["build"][way]) for way in sizes), "|")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=1, help="the least CPU time of a program without probes (%(default)s)")
+    parser.add_argument("--peer", default="clang-19", help="a clang with sampled counters (%(default)s, where it is there)")
     parser.add_argument("build")
     parser.add_argument("folder")
     options = parser.parse_args()
@@ -197,6 +240,9 @@ def main():
     report["seconds"] = time.time() - began
     if options.json:
         print(json.dumps(report, indent=2))
+        return
+    if options.markdown:
+        markdown(report)
         return
     for name, found in report["programs"].items():
         total = sum(found["loops"].values())
