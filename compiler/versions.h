@@ -18,6 +18,10 @@
 #include <llvm/Analysis/EHPersonalities.h>
 #endif
 
+#if LLVM_VERSION_MAJOR >= 16
+#include <llvm/Support/ModRef.h>
+#endif
+
 namespace spex {
 
 inline bool begins_with(llvm::StringRef text, llvm::StringRef begin) {
@@ -33,7 +37,7 @@ inline llvm::PointerType *pointer_to_bytes(llvm::LLVMContext &context) {
 }
 
 inline bool is_safe_to_expand(const llvm::SCEV *value, llvm::ScalarEvolution &evolution) {
-#if LLVM_VERSION_MAJOR >= 16
+#if LLVM_VERSION_MAJOR >= 15
     const llvm::DataLayout &layout = evolution.getDataLayout();
     return llvm::SCEVExpander(evolution, layout, "spex").isSafeToExpand(value);
 #else

@@ -23,7 +23,22 @@ from folder import InFolder  # pylint: disable=wrong-import-position
 import tables  # pylint: disable=wrong-import-position
 
 EVERYTHING = "function * least=0\nloop * least=0\n"
-LINKER = "-fuse-ld=lld"
+
+
+def clang_of(wrapper):
+    """What the wrapper executes."""
+    with open(os.path.join(COMPILERS, wrapper), encoding="utf-8") as file:
+        return re.search(r"^clang='(.*?)'", file.read(), re.M)[1].split()
+
+
+def linker():
+    """That of the compiler's version, where it is there: an older one does not read its bitcode."""
+    version = re.search(r"-(\d+)$", "-" if COMPILERS == "-" else clang_of("spex-cc")[0])
+    own = "lld" + version[0] if version else "lld"
+    return own if shutil.which("ld." + own) else "lld"
+
+
+LINKER = "-fuse-ld=" + linker()
 
 # Of known.c: the parameters of each function.
 KNOWN = {
@@ -72,8 +87,7 @@ class Compiled(InFolder):
         return os.path.join(COMPILERS, "spex-c++" if source.endswith(".cc") else "spex-cc")
 
     def clang(self, source):
-        with open(self.wrapper(source), encoding="utf-8") as file:
-            return re.search(r"^clang='(.*?)'", file.read(), re.M)[1].split()
+        return clang_of(self.wrapper(source))
 
     def build(self, sources, flags=(), rules=EVERYTHING, wrapper=True):
         """The program, and what the compiler said."""
@@ -163,7 +177,7 @@ class Programs(Compiled):
     def in_ways(self, check, *ways):
         for way in ways:
             flags = self.WAYS[way]
-            if LINKER not in flags or shutil.which("ld.lld"):
+            if LINKER not in flags or shutil.which("ld." + linker()):
                 with self.subTest(way=way):
                     check(flags)
 
@@ -473,7 +487,7 @@ class Regions(Compiled):
             sources = [os.path.join(HERE, name) for name in names]
             for flags in ways:
                 with self.subTest(names=names, flags=flags):
-                    if LINKER in flags and not shutil.which("ld.lld"):
+                    if LINKER in flags and not shutil.which("ld." + linker()):
                         continue
                     plain, _ = self.build(sources, flags, wrapper=False)
                     wanted = self.succeeds(plain, size).stdout
