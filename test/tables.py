@@ -49,6 +49,6 @@ def tables(text):
 
 
 def rows(text):
-    """Those of the only table."""
-    found, = tables(text)
+    """Those of the only table; none where it says that no probe was on."""
+    found, = tables(text) or [{}] * text.splitlines().count("no probe was on")
     return found

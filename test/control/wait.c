@@ -22,6 +22,7 @@ static void make(int clients) {
     control->woken.number = WOKEN;
     control->door.socket.number = DOOR;
     control->has_door = control->wants_door = true;
+    control->opened_ns = now;
     control->places = clients;
     for (int p = 0; p < SPEX_CONTROL_CONNECTIONS; p++) {
         control->connections[p].socket.number = p < clients ? CLIENT + p : -1;
@@ -81,6 +82,12 @@ static void expect_ms(uint64_t ns) {
 TEST(the_next_time_is_that_of_what_is_due_first) {
     struct spex_connection *clients = control->connections;
     make(0);
+    /* A tenth of the time for which descriptors have been well, 1 to 5 s. */
+    control->opened_ns = now - 20 * SECOND;
+    expect_ms(2 * SECOND);
+    control->opened_ns = 0;
+    expect_ms(5 * SECOND);
+    control->opened_ns = now;
     expect_ms(SECOND);
     control->orphaned = true;
     expect_ms(MS);
