@@ -33,8 +33,9 @@ enum { FOLDER_LINKS = 2 };
 
 static uint64_t due_ns;
 static bool ending;
-/* Relaxed: who looks too late by these is woken. */
-static bool is_told, is_leaving;
+/* Relaxed: who looks too late by these is woken. The process whose first thread tells: a child has another one. */
+static pid_t told_in;
+static bool is_leaving;
 static void (*wake_lookers)(void);
 
 /* Takes no descriptor, of which the program may have none left. */
@@ -140,11 +141,11 @@ static void process_end_once(void) {
 static uint64_t look_ns(void) {
     if (spex_load_relaxed(&is_leaving))
         return AGAIN_NS;
-    return spex_load_relaxed(&is_told) ? LOOK_TOLD_NS : LOOK_NS;
+    return spex_load_relaxed(&told_in) == getpid() ? LOOK_TOLD_NS : LOOK_NS;
 }
 
-void spex_last_thread_is_told(bool told) {
-    spex_store_relaxed(&is_told, told);
+void spex_last_thread_is_told(void) {
+    spex_store_relaxed(&told_in, getpid());
     spex_store_relaxed(&is_leaving, false);
 }
 

@@ -6,7 +6,6 @@
 #ifndef SPEX_BASE_LAST_THREAD_H
 #define SPEX_BASE_LAST_THREAD_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Returns the number of the process's threads; 0: not known. */
@@ -22,7 +21,7 @@ void spex_last_thread_look_if_due(void);
 uint64_t spex_last_thread_wait_ns(void);
 
 /* The first thread will call spex_last_thread_leaves, or leaves by the system call: looks are rare until then. */
-void spex_last_thread_is_told(bool told);
+void spex_last_thread_is_told(void);
 
 /* The first thread calls it when it is about to leave: looks are frequent from now on, and service threads are
  * woken. */

@@ -289,8 +289,9 @@ static bool is_first_thread(void) {
 static void first_thread_note(void) {
     if (thread_key.error || !is_first_thread())
         return;
-    if (!pthread_getspecific(thread_key.at_exit))
-        spex_last_thread_is_told(pthread_setspecific(thread_key.at_exit, &first_thread) == 0);
+    if (pthread_getspecific(thread_key.at_exit) ||
+        pthread_setspecific(thread_key.at_exit, &first_thread) == 0)
+        spex_last_thread_is_told();
 }
 
 /* Gives the state of a thread back. The thread's other destructors may still make records: it then
@@ -343,6 +344,7 @@ int spex_threads_init(void) {
     if (thread_key.error)
         return -thread_key.error;
     functions_bind();
+    first_thread_note();
     spex_counters_init();
     if (!thread_pool.seed)
         thread_pool.seed = spex_ticks() ^ (uint64_t)getpid() << 32 ^ (uintptr_t)&thread_pool;
