@@ -88,6 +88,10 @@ class Page(Server):
             return name in rows and condition(rows[name])
         return self.wait(is_so)
 
+    def size(self, width, height):
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                     {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+
     def button(self, label):
         return self.browser.find_element(By.CSS_SELECTOR, 'button[aria-label="%s"]' % label)
 
@@ -316,8 +320,13 @@ class Live(Page):
         self.start(environment=self.environment(SPEX_PROBES="*"))
         self.open_with_token()
         self.wait_for_state("Live")
+        self.wait_for_row("query", lambda row: row[1] == "on" and row[3] != "–")
         self.end()
-        self.wait_for_state("cannot be reached")
+        self.wait_for_state("cannot be reached; trying again until spex serve runs")
+        # What is old is said, and can be read.
+        self.wait(lambda: self.browser.execute_script("return document.body.classList.contains('stale')"))
+        self.assertEqual(self.browser.execute_script(
+            "return ['now', 'overview', 'table'].map(id => getComputedStyle(document.getElementById(id)).opacity)"), ["1"] * 3)
         self.serve("--token-file", self.path("token"), "--listen", "127.0.0.1:%d" % self.port)
         self.wait_for_state("Live")
         self.wait_for_row("query", lambda row: row[1] == "on" and row[3] != "–")
@@ -360,6 +369,12 @@ class Hostile(Page):
         self.wait_for_row("<img src=x onerror=document.title=1>", lambda row: row[1] == "on" and row[3] != "–")
         rows = self.rows()
         self.assertEqual(len(rows), 5)
+        # Names as long as these leave room for the other columns.
+        for width in 375, 820, 1200, 1400:
+            self.size(width, 900)
+            wide, room = self.browser.execute_script("const {scrollWidth, clientWidth} = document.querySelector('#probes .wide'); return [scrollWidth, clientWidth]")
+            self.assertLessEqual(wide, room, width)
+        self.size(1400, 2400)
         self.assertIn('"><script>document.title=2</script>', rows)
         self.assertIn("__proto__", rows)
         for row in self.browser.find_elements(By.CSS_SELECTOR, "tbody th button"):
@@ -392,10 +407,6 @@ class Shown(Page):
             self.size(820, 900)
             yield scheme + "-probe"
 
-    def size(self, width, height):
-        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                                     {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
-
     def test_no_width_makes_the_page_scroll_sideways(self):
         folder = os.environ.get("SPEX_SCREENSHOTS")
         for name in self.appearances():
@@ -426,6 +437,10 @@ class Shown(Page):
         self.browser.find_element(By.ID, "slowest").click()
         self.wait(lambda: " took " in (self.text("#picture .note") or ""))
         look("slowest")
+        self.browser.find_element(By.TAG_NAME, "body").send_keys(Keys.ESCAPE)
+        self.end()
+        self.wait(lambda: self.browser.execute_script("return document.body.classList.contains('stale')"))
+        look("lost")
 
 
 if __name__ == "__main__":

@@ -97,6 +97,7 @@ export const amount = (value, unit) => (unit === "s" ? seconds(value) : number(v
 export const bytes = value => `${number(value)}${value >= 1000 ? "B" : " B"}`;
 export const percent = share =>
   Number.isFinite(share) ? `${Number((100 * share).toPrecision(share < 0.1 ? 2 : 3))} %` : "–";
+export const small = share => (share > 0 && share < 1e-4 ? "< 0.01 %" : percent(share));
 
 // "low to high", or nothing where the bounds are not known or say nothing more.
 export function range(low, high, write) {

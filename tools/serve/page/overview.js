@@ -2,7 +2,7 @@
 // The pictures that the page opens with: the probes that matter first, and what all of them cost.
 
 import { drawLines, drawOverhead, style, timeChart } from "./charts.js";
-import { amount, number, percent } from "./data.js";
+import { amount, number, small } from "./data.js";
 import { byId, element, say } from "./elements.js";
 import { called, shown, unitOf } from "./model.js";
 
@@ -30,7 +30,7 @@ function oddity(probe) {
 
 const last = (probe, name) => known(probe, name, probe.brief.slice(-nowPoints)).at(-1) ?? 0;
 const slowness = probe => [unitOf(probe) === "s" ? last(probe, "p99") : 0, `slowest: 99 % within ${amount(last(probe, "p99"), "s")}`];
-const dearness = probe => [last(probe, "overhead"), `dearest: ${percent(last(probe, "overhead"))} of the CPU time`];
+const dearness = probe => [last(probe, "overhead"), `dearest: ${small(last(probe, "overhead"))} of the CPU time`];
 const busyness = probe => [last(probe, "rate"), `busiest: ${number(last(probe, "rate"))}/s`];
 
 // In turn the oddest, the slowest, the dearest, the busiest that is not among them yet.

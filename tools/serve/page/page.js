@@ -149,7 +149,7 @@ function sayEnded() {
   if (!waits) return;
   const text = shown.program
     ? `${shown.program}${shown.process ? ` (${shown.process}) has ended${shown.ended ? ` at ${charts.clock(shown.ended)}` : ""}` : " is not running"}; waiting for it.`
-    : "No program with probes is running. Start one, as in: spex run PROGRAM; it appears here by itself.";
+    : "No program with probes is running that this server follows. Start one, as in: spex run PROGRAM; it appears here by itself.";
   const others = shown.programs.filter(({ name }) => name !== shown.program).slice(0, endedMost), names = others.map(({ name }) => name).join("\n");
   if (where.dataset.text === text + names) return;
   where.dataset.text = text + names;
@@ -362,8 +362,8 @@ async function connect() {
       if (!signal.aborted) sayState("The server has ended the connection; trying again");
     } catch (error) {
       if (signal.aborted) return;
-      if (error.status === 401) return askForToken(data.hasToken() ? "The server does not accept this token." : "");
-      sayState(error.status ? `${error.message}; trying again` : "The server cannot be reached; trying again");
+      if (error.status === 401) return askForToken(data.hasToken() ? "The server does not accept this token: it was started with another one." : "");
+      sayState(error.status ? `${error.message}; trying again` : "The server cannot be reached; trying again until spex serve runs");
       beside.forget();
     }
     render();

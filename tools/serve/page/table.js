@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The table of probes: sorted by any of its columns, grouped by what names begin with.
 
-import { amount, number, percent, range } from "./data.js";
+import { amount, number, percent, range, small } from "./data.js";
 import { byId, element, say } from "./elements.js";
 import { isOdd } from "./overview.js";
-import { called, heldShare, isHeld, isSelected, shown, unitOf } from "./model.js";
+import { called, heldShare, isHeld, isSelected, shown, unitOf, valuesOf } from "./model.js";
 import { span } from "./view.js";
 
 const orderFor = 3000, groupedFrom = 12, sparkWidth = 110, sparkHeight = 22;
@@ -49,6 +49,12 @@ function fill(cell, text, beside, title) {
   cell.dataset.text = text + beside;
   cell.replaceChildren(text, ...(beside ? [element("span", beside, { class: "beside" })] : []));
   cell.title = title ? `95 %: ${title}` : "";
+}
+
+// Long names are broken behind what parts them.
+function sayName(button, text) {
+  if (button.textContent === text) return;
+  button.replaceChildren(...text.split(/(?<=[.:/_-])(?=.)/).flatMap((part, n) => (n ? [document.createElement("wbr"), part] : [part])));
 }
 
 // Rows that are scrolled out of sight are drawn when they come into it.
@@ -111,7 +117,7 @@ function renderFigures(probe, { rate, p50, p99, cost, lost, spark }) {
   fill(rate, number(point?.rate), margin(point?.rate, point?.rateLow, point?.rateHigh), range(point?.rateLow, point?.rateHigh, number));
   for (const [cell, name] of [[p50, "p50"], [p99, "p99"]])
     fill(cell, write(first?.[name]), margin(first?.[name], first?.[`${name}Low`], first?.[`${name}High`]), range(first?.[`${name}Low`], first?.[`${name}High`], write));
-  say(cost, point ? percent(point.overhead ?? NaN) : "–");
+  say(cost, point ? small(point.overhead ?? NaN) : "–");
   cost.style.setProperty("--part", `${(100 * (point?.overhead ?? 0)) / dearest}%`);
   say(lost, point ? number(point.lost) : "–");
   lost.classList.toggle("bad", point?.lost > 0);
@@ -124,10 +130,11 @@ function renderFigures(probe, { rate, p50, p99, cost, lost, spark }) {
 function renderRow(probe) {
   const { row, name, type, state, why, button } = probe.row, text = called(probe.about), selected = isSelected(probe);
   row.classList.toggle("off", !selected);
-  say(name, text);
+  sayName(name, text);
   name.title = text;
   name.setAttribute("aria-pressed", String(probe.key === shown.chosen));
-  say(type, probe.about.type);
+  const { unit, name: counted } = valuesOf(probe)[0] ?? {};
+  fill(type, probe.about.type, counted && unit !== "s" ? ` ${counted}` : "", "");
   say(state, stateOf(probe));
   state.classList.toggle("warn", isHeld(probe));
   row.classList.toggle("odd", isOdd(probe));
