@@ -67,6 +67,8 @@ class Beside(Page):
         self.serve("--store", self.path("t.db"), whom=None)
         self.open()
         self.wait(lambda: self.rows_of("map-table"))
+        self.assertIn("work=200 us threads=", self.text("#best"))
+        self.assertIn(", 8 of 8 configurations", self.text("#exploration-state"))
         self.assertEqual(self.browser.execute_script("return [...document.getElementById('panel').options].map(one => one.text)"),
                          ["behaviour steady", "behaviour crash"])
         self.assertTrue(all("–" not in row[1:] for row in self.rows_of("map-table")))

@@ -105,7 +105,8 @@ static json_t *effect_json(const struct spex_effect *effect) {
                                                 "mean", spex_json_number(effect->of_bins[b].mean),
                                                 "best", spex_json_number(effect->of_bins[b].best)));
     }
-    return json_pack("{s:s, s:o, s:o}", "parameter", effect->bins.parameter->name, "share_of_tried",
+    return json_pack("{s:s, s:s, s:o, s:o}", "parameter", effect->bins.parameter->name, "unit",
+                     effect->bins.parameter->unit, "share_of_tried",
                      spex_json_number(effect->share), "values", values);
 }
 

@@ -9,7 +9,9 @@ const axesMost = 10, ticksMost = 12, rowsMost = 200;
 let report = null, redraws = null, panelChosen = false;
 
 const colors = () => style("--heat").split(",").map(color => color.trim());
-const settings = config => Object.entries(config).filter(([, value]) => value !== null).map(([name, value]) => `${name}=${value}`);
+const unitOf = name => report.effects.main.find(({ parameter }) => parameter === name)?.unit;
+const settings = config => Object.entries(config).filter(([, value]) => value !== null)
+  .map(([name, value]) => [`${name}=${value}`, unitOf(name)].filter(Boolean).join(" "));
 const configured = config => settings(config).join(" ");
 
 // A value of the first objective.
@@ -69,7 +71,7 @@ function drawParallel(made) {
   made.setOption({ ...base, grid: { left: 70, right: 70, top: 24, bottom: 34 },
     tooltip: { ...base.tooltip, trigger: "item", formatter: ({ value: [n] }) =>
       `${settings(ranked[n].config).join("\n")}\n${objective(ranked[n].objective)}, ${ranked[n].trials} ${ranked[n].trials === 1 ? "trial" : "trials"}` },
-    xAxis: { ...axis, type: "category", boundaryGap: false, data: [...names, report.objective.metric], splitLine: { show: true, lineStyle: { color: style("--line") } },
+    xAxis: { ...axis, type: "category", boundaryGap: false, data: [...names.map(name => axisName({ parameter: name, unit: unitOf(name) })), report.objective.metric], splitLine: { show: true, lineStyle: { color: style("--line") } },
       axisTick: { show: false }, axisLabel: { ...text, interval: 0, width: 90, overflow: "truncate" } },
     yAxis: { ...axis, type: "value", min: 0, max: 1, show: false },
     series: [{ name: "configuration", type: "custom", encode: { x: 1, y: 2 }, data: ranked.map((_, n) => [n, 0, 0]).reverse(),
@@ -151,11 +153,11 @@ function fillTables() {
 }
 
 function sayState() {
-  const { trials_finished: finished, trials_failed: failed, running, policy } = report;
+  const { trials_finished: finished, trials_failed: failed, running, policy, tried, configurations } = report;
   const failures = report.failures.slice(0, 3)
     .map(({ reason, trials }) => `${trials}: ${reason.length > 80 ? `${reason.slice(0, 80)}…` : reason}`).join("; ");
   const { passed, limit } = report.time, of = limit === null ? "" : `, ${seconds(passed)} of ${seconds(limit)}`;
-  say(byId("exploration-state"), `${running ? "In progress" : "Not in progress"}: ${finished} ${finished === 1 ? "trial" : "trials"} by ${policy}${of}` +
+  say(byId("exploration-state"), `${running ? "In progress" : "Not in progress"}: ${finished} ${finished === 1 ? "trial" : "trials"} by ${policy}${of}, ${number(tried)} of ${number(configurations)} configurations` +
     `${failed ? `, ${failed} failed (${failures})` : ""}${report.best ? "" : "; no result yet"}${report.drift?.text ? `; ${report.drift.text}` : ""}`);
 }
 
