@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """`spex top` on a terminal, and without one.
 
-    top.py SPEX LIVE
+    top.py SPEX LIVE HOSTILE
 """
 
 import json
@@ -23,6 +23,7 @@ import tables  # pylint: disable=wrong-import-position
 UP, DOWN, HOME, END = "\x1bOA", "\x1bOB", "\x1bOH", "\x1bOF"
 ESCAPE = "\x1b"
 
+HOSTILE = None
 QUERY = r"^ *(\S+) query +1 lat"
 
 
@@ -167,6 +168,24 @@ class Live(Programs):
         for line in r"the rest is a$\n +sample$", r"its share by records$", r"100 %: one thread, always$":
             terminal.wait_for(line)
         terminal.type(" ")
+        # The column by which the table is sorted is always shown.
+        terminal.wait_for(r"^ +1 in probe +id type +rate/s +mean +p99 +share +lost$")
+        terminal.type("ssss")
+        terminal.wait_for("sorted by value")
+        terminal.wait_for(r"^ +1 in probe .* value +mean ")
+        self.quit(terminal)
+
+    def test_long_names_have_room(self):
+        program = Programs.start(self, program=HOSTILE, environment=self.environment(SPEX_PROBES="*"))
+        self.addCleanup(program.kill)
+        self.program = program
+        terminal = self.open(columns=80)
+        terminal.wait_for(r'^ +\d+ "><script>docume\S+ +lat')
+        terminal.wait_for(r"^ +1 in probe +type +rate/s +mean +p99 +share +lost$")
+        self.quit(terminal)
+        # Nothing is held off without a budget: there is no column for it.
+        terminal = self.open(columns=120)
+        terminal.wait_for(r"^ +1 in probe .* p50 +p99 +max +share +lost$")
         self.quit(terminal)
 
     def test_the_terminal_changes_its_size(self):
@@ -368,5 +387,5 @@ class Batch(Programs):
 
 
 if __name__ == "__main__":
-    Programs.spex, Programs.live = map(os.path.abspath, sys.argv[1:3])
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    Programs.spex, Programs.live, HOSTILE = map(os.path.abspath, sys.argv[1:4])
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Draws with ncurses. Each column has a width and a rank: a narrow terminal shows the columns
- * of the lowest ranks. Width that is left over goes to the names of probes. Text is converted
- * to wide characters, whose widths are known. */
+ * of the lowest ranks. Names of probes become wider before columns of the highest ranks are
+ * shown, and get the width that is left over. Text is converted to wide characters, whose widths
+ * are known. */
 #define _GNU_SOURCE
 #define NCURSES_WIDECHAR 1
 #include "tools/top/top_screen.h"
@@ -21,8 +22,9 @@ enum { ABOVE = SPEX_TOP_HEAD_LINES + 2, BELOW = 2, TEXT = 256, ESCAPE_MS = 25 };
 /* Pairs of colours, as ncurses numbers them. */
 enum { COLOUR_ON = 1, COLOUR_ALARM };
 
-/* Widths of the column of names. */
-enum { NARROW_NAME = 12, WIDE_NAME = SPEX_PROFILE_NAME_BYTES };
+/* Widths of the column of names: the least, what it gets before columns above NAME_RANK are shown,
+ * and the greatest. */
+enum { NARROW_NAME = 12, USUAL_NAME = 32, WIDE_NAME = SPEX_PROFILE_NAME_BYTES, NAME_RANK = 6 };
 
 static SCREEN *screen_terminal;
 static bool screen_has_colours;
@@ -160,19 +162,48 @@ static void screen_put(int line, int column, int width, const char *text, bool r
     attrset(A_NORMAL);
 }
 
+static int least(int one, int other) {
+    return one < other ? one : other;
+}
+
+/* How much wider than NARROW_NAME names should be before columns above NAME_RANK are shown. */
+static int name_wish(const struct spex_top_view *view) {
+    int longest = NARROW_NAME;
+    for (size_t s = 0; s < view->shown_count; s++) {
+        int length = (int)strlen(view->rows[view->shown[s]].name);
+        longest = length > longest ? length : longest;
+    }
+    return least(longest, USUAL_NAME) - NARROW_NAME;
+}
+
+/* The column by which the table is sorted is always of use; the one of times held off only where a
+ * budget has held a probe off. */
+static int column_rank(const struct spex_top_view *view, int column) {
+    bool held = column != SPEX_TOP_OFF || view->sort == SPEX_TOP_OFF;
+    for (size_t s = 0; !held && s < view->shown_count; s++)
+        held = view->rows[view->shown[s]].figures[view->span].off > 0;
+    if (!held)
+        return SPEX_TOP_COLUMNS + 1;
+    return (int)view->sort == column ? 0 : column_layout[column].rank;
+}
+
 /* Chooses the columns that fit, by rank; returns the width of the column of names. Each column
  * is followed by a blank, except for the last one: hence COLS + 1. */
-static int choose_columns(bool chosen[SPEX_TOP_COLUMNS]) {
-    int used = 0;
+static int choose_columns(const struct spex_top_view *view, bool chosen[SPEX_TOP_COLUMNS]) {
+    int used = 0, wider = 0;
     memset(chosen, 0, SPEX_TOP_COLUMNS * sizeof(*chosen));
-    for (int rank = 0; rank <= SPEX_TOP_COLUMNS; rank++)
+    for (int rank = 0; rank <= SPEX_TOP_COLUMNS; rank++) {
         for (int c = 0; c < SPEX_TOP_COLUMNS; c++)
-            if (column_layout[c].rank == rank && used + column_layout[c].width + 1 <= COLS + 1) {
+            if (column_rank(view, c) == rank && used + column_layout[c].width + 1 <= COLS + 1) {
                 used += column_layout[c].width + 1;
                 chosen[c] = true;
             }
-    int name = NARROW_NAME + COLS + 1 - used;
-    return name > WIDE_NAME ? WIDE_NAME : name;
+        if (rank == NAME_RANK) {
+            wider = least(name_wish(view), COLS + 1 - used);
+            used += wider > 0 ? wider : 0;
+        }
+    }
+    return least(NARROW_NAME + (wider > 0 ? wider : 0) + COLS + 1 - used, WIDE_NAME);
 }
 
 /* Width of a column; `name`: that of the column of names, which gets what is left over. */
@@ -234,7 +265,7 @@ static void scroll_to_cursor(const struct spex_top_view *view, size_t page) {
 /* Draws the headings and the page of rows that has the cursor. */
 static void draw_rows(const struct spex_top_view *view) {
     bool chosen[SPEX_TOP_COLUMNS];
-    int name = choose_columns(chosen);
+    int name = choose_columns(view, chosen);
     size_t page = (size_t)spex_top_screen_page();
     scroll_to_cursor(view, page);
     draw_headings(view, chosen, name);

@@ -225,7 +225,7 @@ static void head_second_line(char *line, const struct spex_profile *profile) {
         snprintf(costs, sizeof(costs), " (%zu/%zu costs)", spex_profile_measured(profile),
                  profile->row_count);
     snprintf(line, SPEX_TOP_HEAD_BYTES,
-             "%s records/s   %" PRIu64 " lost   overhead %s%s + collector %s%s",
+             "%s records/s  %" PRIu64 " lost  overhead %s%s + collector %s%s",
              spex_quantity_text(seconds > 0 ? (double)process->produced / seconds : 0, NAN, "",
                                 rate, sizeof(rate)),
              process->lost, share > 0 ? spex_profile_cost_bound(profile) : "", overhead, collector,
