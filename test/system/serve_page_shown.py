@@ -129,6 +129,20 @@ class Beside(Page):
         self.assertEqual(self.browser.title, "spex")
         self.check_log()
 
+    def test_a_fleet_is_accessible(self):
+        store, _ = self.fleet()
+        self.serve("--fleet", store, whom=None)
+        self.open()
+        self.wait(lambda: self.rows_of("fleet-instances-table"))
+        self.look("fleet")
+
+    def test_an_exploration_is_accessible(self):
+        self.explore().wait()
+        self.serve("--store", self.path("t.db"), whom=None)
+        self.open()
+        self.wait(lambda: self.rows_of("map-table"))
+        self.look("exploration")
+
     def test_a_trace_is_downloaded(self):
         self.record("one", "kernels")
         os.rename(self.path("traces/one"), self.path("traces/<img src=x onerror=document.title=1>"))
