@@ -324,6 +324,20 @@ static void add_series(struct sheet *sheet, const struct spex_profile_row *row, 
     add_values(sheet, &row->probe, name, &figures);
 }
 
+/* Adds a row for each further value that has figures. */
+static void add_further(struct sheet *sheet, const struct spex_profile_row *row,
+                        const char *names) {
+    struct spex_figures figures;
+    for (unsigned s = 1; s < row->probe.series; s++) {
+        spex_figures_of(sheet->profile, row, s, &figures);
+        if (!figures.any)
+            continue;
+        add_cells(sheet, "", VALUE);
+        add_series(sheet, row, names, s);
+        spex_columns_end_row(&sheet->columns);
+    }
+}
+
 /* Adds all rows of a probe. */
 static void add_row(struct sheet *sheet, const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;
@@ -337,11 +351,7 @@ static void add_row(struct sheet *sheet, const struct spex_profile_row *row) {
         add_no_values(sheet);
     add_losses(sheet, probe);
     add_off(sheet, probe);
-    for (unsigned s = 1; s < probe->series; s++) {
-        add_cells(sheet, "", VALUE);
-        add_series(sheet, row, names, s);
-        spex_columns_end_row(&sheet->columns);
-    }
+    add_further(sheet, row, names);
     add_activity(sheet, probe);
 }
 

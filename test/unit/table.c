@@ -184,6 +184,17 @@ TEST_WITH(samples, setup, teardown) {
            "?: too few records to tell\n");
 }
 
+/* As in an interval in which it was not executed. */
+TEST_WITH(values_of_which_there_are_none, setup, teardown) {
+    static struct spex_values none;
+    row(SPEX_SNAPSHOT, 9, "state")->series = 3;
+    for (unsigned s = 0; s < 3; s++)
+        rows[0].values[s] = &none;
+    expect("probe  type      count  per s\n"
+           "state  snapshot      0      0\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n");
+}
+
 TEST_WITH(counters_that_are_not_available, setup, teardown) {
     record(SPEX_LLC, 1, 1, 100, 10, 0);
     record(SPEX_LLC, 1, 1, 0, 0, SPEX_MARK_UNAVAILABLE);
