@@ -87,6 +87,9 @@ class Beside(Page):
         self.wait(lambda: self.text("#anomalies-state").startswith("1 process is watched; "))
         self.write("slow")
         self.wait(lambda: [row for row in self.rows_of("anomalies-table") if row[1].startswith("request/fetch(rows=2 k)") and row[2]])
+        process.kill()
+        self.wait(lambda: any(row[5].startswith("its process has ended") for row in self.rows_of("anomalies-table")))
+        self.wait(lambda: "of which 0 go on" in self.text("#anomalies-state"))
         self.check_log()
 
     def fleet(self):

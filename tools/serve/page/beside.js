@@ -16,7 +16,12 @@ let known = {};
 const anomalies = new Map();
 let newest = 0;
 
-export const anomaliesNow = () => [...anomalies.values()].filter(one => one.event !== "ends").length;
+// Nobody tells the end of one whose process was killed.
+let lives = new Set();
+const goesOn = one => one.event !== "ends" && lives.has(one.pid);
+const stateOf = one => (goesOn(one) ? "goes on" : one.event === "ends" ? "over" : "its process has ended");
+
+export const anomaliesNow = () => [...anomalies.values()].filter(goesOn).length;
 
 // Asks for one of them, and says why where it is refused. Asked for again when there is another version.
 async function ask(name, path, show) {
@@ -45,13 +50,14 @@ function anomalyRow(one) {
   const lasted = one.lasted_seconds > 0 ? `for ${seconds(one.lasted_seconds)}` : "";
   return row(clock(one.time * 1000), [`${one.kernel}${parametersOf(one)}`, [cause, changes.join("; ")],
     [seconds(one.seconds), one.executions > 1 ? `${number(one.median_ratio)} times as long` : ""],
-    [seconds(one.predicted_seconds), range(one.low_seconds, one.high_seconds, seconds)], [one.event === "ends" ? "over" : "goes on", lasted],
+    [seconds(one.predicted_seconds), range(one.low_seconds, one.high_seconds, seconds)], [stateOf(one), lasted],
     number(one.executions), `${one.program} ${one.pid}`], ["kernel", "why", "number", "number", "", "number", ""]);
 }
 
 // The newest event of each anomaly tells how it is now.
 function takeAnomalies(told) {
   ({ newest } = told);
+  lives = new Set(told.watched.map(one => one.pid));
   for (const one of told.events) {
     const key = `${one.pid} ${one.anomaly}`;
     anomalies.delete(key);
@@ -59,7 +65,7 @@ function takeAnomalies(told) {
   }
   while (anomalies.size > keptMost) anomalies.delete(anomalies.keys().next().value);
   const all = [...anomalies.values()].sort((one, other) => other.time - one.time);
-  const going = all.filter(one => one.event !== "ends").length, watched = told.watched.filter(one => one.watched).length;
+  const going = all.filter(goesOn).length, watched = told.watched.filter(one => one.watched).length;
   say(byId("anomalies-state"), `${watched} ${watched === 1 ? "process is" : "processes are"} watched; ` +
     (all.length ? `${all.length} ${all.length === 1 ? "anomaly" : "anomalies"}, of which ${going} ${going === 1 ? "goes" : "go"} on; ` +
       `the newest: ${all[0].kernel}, ${all[0].cause}` : "no anomaly yet"));
