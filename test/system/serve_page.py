@@ -332,6 +332,11 @@ class Live(Page):
         self.open_with_token()
         self.wait_for_state("Live")
         self.wait_for_row("query", lambda row: row[1] == "on" and row[3] != "–")
+        # The end of the axis is a figure of few digits.
+        self.wait(lambda: self.drawn("costs") > 1)
+        self.assertIn(self.wait(lambda: self.browser.execute_script(
+            "return echarts.getInstanceByDom(document.getElementById('costs'))?.getModel().getComponent('yAxis').axis.scale.getExtent()[1]"
+            ".toExponential(4).split('e')[0]")), ["1.0000", "1.5000", "2.0000", "2.5000", "3.0000", "4.0000", "5.0000", "6.0000", "8.0000"])
         self.end()
         self.wait_for_state("cannot be reached; trying again until spex serve runs")
         # What is old is said, and can be read.

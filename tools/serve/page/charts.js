@@ -107,12 +107,18 @@ export function drawLines(made, lines, key, write) {
   draw(made, write, scaleOf(values, 50), parts.map(({ name, color, dash, points }) => line(name, withGaps(points), key, color, dash)));
 }
 
+// The next one that divides an axis into parts of few digits.
+function roundUp(value) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return Number((power * [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find(step => value <= step * power * 1.0001)).toPrecision(2));
+}
+
 // What probes and the threads of spex take, and the budget for both.
 export function drawOverhead(made, totals, budget) {
   const points = withGaps(visible(totals).map(point => ({ ...point, all: (point.probes ?? 0) + (point.threads ?? 0) })));
   const limit = budget > 0 ? [{ name: "budget", type: "line", showSymbol: false, data: span().map(time => [time, budget]),
     lineStyle: { color: style("--bad"), type: "dashed", width: 2 }, itemStyle: { color: style("--bad") } }] : [];
-  draw(made, percent, { type: "value", min: 0, max: ({ max }) => Math.max((Number.isFinite(max) ? max : 0) * 1.1, budget * 1.25, 1e-4) },
+  draw(made, percent, { type: "value", min: 0, max: ({ max }) => roundUp(Math.max((Number.isFinite(max) ? max : 0) * 1.05, budget * 1.2, 1e-4)) },
     [{ ...line("probes and spex's threads", points, "all", style("--first"), "solid"), areaStyle: { color: style("--first"), opacity: 0.2 } },
       line("probes alone", points, "probes", style("--third"), "dashed"), ...limit]);
 }

@@ -144,7 +144,7 @@ export function show(fleet) {
   const on = new Map((status?.probes ?? []).map(one => [one.probe, one.on]));
   sayState();
   showNow();
-  fillTable("fleet-table", ["Probe", "Type", "On at", "Instances", "Executions", "Lost", "Each, a second", "Value", "p50", "p90", "p99"],
+  fillTable("fleet-table", ["Probe", "Type", "On at", "Instances", "Executions", "Lost", "Each, a second", "Value", "Median", "90 %", "99 %"],
     probes.flatMap(probe => rows(probe, mixed, on)), probeKinds);
   redraws ??= makeCharts();
   redraw();
