@@ -110,7 +110,7 @@ struct spex_held_executions spex_slices_estimate(const struct spex_slices *slice
     struct spex_slices sums = *slices;
     spex_slices_note(&sums, now, speedup);
     double rest = sums.length * sums.rate;
-    if (hold_offs(&sums) < SPEX_HOLD_OFFS_LEAST && !(now->on > now->held && sums.slices))
+    if (hold_offs(&sums) < SPEX_HOLD_OFFS_LEAST)
         return (struct spex_held_executions){0, -1, 0};
     double least = sums.after.least + rest * speedup->least,
            likely = sums.after.likely + rest * speedup->likely,

@@ -10,8 +10,7 @@
 #define SPEX_UNSEEN_95 3.0
 
 /* With fewer hold-offs, were they equally long, nothing tells how rates differ: of a program whose
- * first moment is slow, or that executes in bursts, slices may have seen nothing else. Unless it was on for
- * most of the time: then what they have seen is most of it. */
+ * first moment is slow, or that executes in bursts, slices may have seen nothing else. */
 #define SPEX_HOLD_OFFS_LEAST 10
 
 /* Time for which executions were counted, and for which the probe was held off. */

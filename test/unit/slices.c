@@ -61,14 +61,13 @@ static struct spex_held_executions expected_of(const struct history *history,
     }
     double rest = history->lengths[ended], held_at = rest * history->rates[ended];
     double worth = fmin(square(lengths + rest) / (squares + square(rest)), (double)history->count);
-    if (worth < SPEX_HOLD_OFFS_LEAST && !(history->now.on > history->now.held))
+    if (worth < SPEX_HOLD_OFFS_LEAST)
         return (struct spex_held_executions){0, -1, 0};
     double drift = (before - after.likely) / 4;
     double least = after.least + held_at * last->least, most = after.most + held_at * last->most;
     double likely = after.likely + held_at * last->likely;
-    double variance = squares > 0 ? differences / 2 + square(rest) * differences / squares : 0;
-    double chance = spex_student_95(squares > 0 ? square(lengths) / squares : 1) * sqrt(variance) +
-                    2 * fabs(drift);
+    double variance = differences / 2 + square(rest) * differences / squares;
+    double chance = spex_student_95(square(lengths) / squares) * sqrt(variance) + 2 * fabs(drift);
     double unseen = (lengths + rest) * highest * fmin(3 / worth, 1);
     return (struct spex_held_executions){fmax(likely + drift, 0),
                                          fmax(chance, unseen) + fmax(most - likely, likely - least),
@@ -153,7 +152,7 @@ TEST(of_hold_offs_without_length_nothing_follows) {
     for (int slice = 0; slice <= SPEX_HOLD_OFFS_LEAST; slice++) {
         struct spex_held_executions found = spex_slices_estimate(&slices, &now, &speedup);
         expect_near(found.count, 0);
-        expect_near(found.margin, slice == 0 ? -1 : 0);
+        expect_near(found.margin, slice < SPEX_HOLD_OFFS_LEAST ? -1 : 0);
         now.on += 1;
         now.count += 10;
         spex_slices_note(&slices, &now, &speedup);
