@@ -205,7 +205,7 @@ TEST_WITH(test_figures, setup, teardown) {
     assert_cell("2", SPEX_SNAPSHOT, SPEX_TOP_RATE, "");
     assert_string_equal(view.head[0][0],
                         "server 4711   collecting for 2.0 s   2 of 4 probe sites on");
-    assert_string_equal(view.head[0][1], "30 records/s   3 lost   overhead not known + collector "
+    assert_string_equal(view.head[0][1], "30 records/s  3 lost  overhead not known + collector "
                                          "50 %, as believed");
 }
 
@@ -215,7 +215,7 @@ TEST_WITH(test_the_head_fits_a_terminal, setup, teardown) {
     profile.process.budget = 0.02;
     assert_int_equal(spex_top_view_fill(&view, &profile, &profile), 0);
     assert_string_equal(view.head[0][1],
-                        "123.5 M records/s   3 lost   overhead not known + collector "
+                        "123.5 M records/s  3 lost  overhead not known + collector "
                         "50 % (0/2 costs)");
     assert_true(strlen(view.head[0][1]) <= 80);
     profile.process.produced = 60;
