@@ -213,7 +213,8 @@ static void add_count(struct sheet *sheet, const struct spex_profile_probe *prob
     if (!counted)
         add_cells(sheet, "-", 1);
     else if (!known)
-        add_bound(sheet, spex_profile_executions_least(probe), spex_profile_held_is_bound(probe));
+        add_bound(sheet, fmax(spex_profile_executions_least(probe) - spex_counted_margin(probe), 0),
+                  spex_profile_held_is_bound(probe));
     else if (margin > 0)
         add_number(sheet, count, "");
     else

@@ -413,9 +413,11 @@ struct spex_held_executions spex_controller_held(uint32_t first, double count,
     struct spex_held_executions held = spex_slices_estimate(slices, &now, &speedup);
     /* In a region executions are known by records alone: one more may have been made. */
     double weight = by != first ? fmax(known->slice_period, 1) : 1;
-    if (held.margin >= 0 && now.on > 0)
-        held.margin += SPEX_UNSEEN_95 * weight * now.held / now.on;
-    else if (held.margin < 0)
+    if (held.margin >= 0 && now.on > 0) {
+        double one_more = SPEX_UNSEEN_95 * weight * now.held / now.on;
+        held.margin += one_more;
+        held.least = fmax(held.least - one_more, 0);
+    } else if (held.margin < 0)
         held.margin = EXECUTIONS_MOST * fmax(controller.rate.cpus, 1) * passed->held;
     return held;
 }
