@@ -15,6 +15,9 @@ import sys
 import tempfile
 import unittest
 
+import attaching
+from attaching import Attached
+
 SPEX = ATTACHED = USDT = None
 DECODES = True
 
@@ -116,57 +119,11 @@ def can_decode():
         return json.loads(result.stdout)[0]["untimed"] is None
 
 
-class Program:
-    """The program, which does what it is told, and tells how often its functions were called."""
+class Program(attaching.Program):
+    """Tells how often its functions were called: (called, deep, escaped, handled)."""
 
     def __init__(self, *argv):
-        self.process = subprocess.Popen(argv or [ATTACHED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.pid = str(self.process.pid)
-        assert self.process.stdout.readline() == "ready\n"
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.communicate()
-
-    def tell(self, command):
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-
-    def do(self, command):
-        """(called, deep, escaped, handled)"""
-        self.tell(command)
-        return tuple(map(int, self.process.stdout.readline().split()))
-
-    def end(self):
-        self.tell("end")
-        self.process.wait()
-
-
-class Attached:
-    """A `spex attach` that looks at its functions already."""
-
-    def __init__(self, program, functions, *options, budget="100%"):
-        self.process = subprocess.Popen([SPEX, "attach", program.pid, "-e", functions, "--json", "-b", budget, *options],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.said = ""
-        while "looking at" not in self.said:
-            line = self.process.stderr.readline()
-            assert line, self.said
-            self.said += line
-
-    def wait(self):
-        out, more = self.process.communicate(timeout=120)
-        self.said += more
-        assert self.process.returncode == 0, self.said
-        self.found = json.loads(out)
-        return self.found
-
-    def stop(self):
-        self.process.send_signal(signal.SIGINT)
-        return self.wait()
+        super().__init__(*(argv or [ATTACHED]))
 
 
 def probe(found, name):
@@ -863,6 +820,7 @@ class Bench(unittest.TestCase):
 
 if __name__ == "__main__":
     SPEX, ATTACHED = map(os.path.realpath, sys.argv[1:3])
+    Attached.spex = SPEX
     USDT = sys.argv[3] if sys.argv[3:] and os.path.exists(sys.argv[3]) else None
     why = can_attach()
     if why:

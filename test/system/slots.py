@@ -17,6 +17,9 @@ import tempfile
 import time
 import unittest
 
+import attaching
+from attaching import Attached
+
 SPEX = SLOTS = None
 SLOTTED = "func:slotted:slots"
 
@@ -27,29 +30,13 @@ __attribute__((visibility("default"))) void calls(void) { slotted(1, 2, 3, 4, 5,
 """
 
 
-class Program:
-    """The program, which does what it is told, and answers with the calls so far and the signals it took."""
+class Program(attaching.Program):
+    """Answers with the calls so far and the signals it took."""
 
     def __init__(self, *before, filtered=False):
-        self.process = subprocess.Popen([*before, SLOTS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.pid = str(self.process.pid)
-        assert self.process.stdout.readline() == "ready\n"
+        super().__init__(*before, SLOTS)
         if filtered:
             self.do("seccomp 0")
-
-    def tell(self, command):
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-
-    def do(self, command):
-        self.tell(command)
-        line = self.process.stdout.readline()
-        assert line, "the program ended with %s" % self.process.wait()
-        return tuple(map(int, line.split()))
-
-    def kill(self):
-        self.process.kill()
-        self.process.communicate()
 
     def memory(self):
         """{address: bytes} of what is of a file and is not written by the program: its code, and its slots."""
@@ -62,32 +49,6 @@ class Program:
                     memory.seek(start)
                     found[start] = memory.read(end - start)
         return found
-
-
-class Attached:
-    """A `spex attach` that looks at its functions already."""
-
-    def __init__(self, program, functions, *options, before=()):
-        self.process = subprocess.Popen([*before, SPEX, "attach", program.pid, "-e", functions, "--json", "-b", "100%", *options],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.said = ""
-        while "looking at" not in self.said:
-            line = self.process.stderr.readline()
-            assert line, self.said
-            self.said += line
-
-    def wait(self):
-        out, more = self.process.communicate(timeout=120)
-        self.said += more
-        assert self.process.returncode == 0, self.said
-        return json.loads(out)
-
-    def stop(self):
-        self.process.send_signal(signal.SIGINT)
-        return self.wait()
-
-    def count(self):
-        return self.stop()["probes"][0]["count"]
 
 
 def blocked_by(pid):
@@ -393,7 +354,7 @@ if __name__ == "__main__":
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     SLOTS = sys.argv.pop(2)
-    SPEX = sys.argv.pop(1)
+    Attached.spex = SPEX = sys.argv.pop(1)
     if os.uname().machine != "x86_64":
         print("SKIP: stubs are for x86-64")
         sys.exit(77)
