@@ -230,9 +230,9 @@ void spex_profile_probe_add(struct spex_profile_probe *sum, const struct spex_pr
     sum->on_seconds += more->on_seconds;
     sum->polled_seconds += more->polled_seconds;
     sum->held_seconds += more->held_seconds;
+    spex_held_add(sum, more);
     sum->count += more->count;
     sum->count_variance += more->count_variance;
-    spex_held_add(sum, more);
     sum->cost_factor = fmaxf(sum->cost_factor, more->cost_factor);
     sum->weight += more->weight;
     sum->weight_squares += more->weight_squares;

@@ -57,17 +57,15 @@ void spex_held_between(struct spex_profile_probe *probe, const struct spex_profi
 }
 
 /* What slices tell of it at least. */
-static double least(const struct spex_profile_probe *probe, double executions) {
-    bool bound = probe->uncounted > executions;
-    return bound ? probe->held_count : fmax(probe->held_count - probe->uncounted, 0);
+static double least(const struct spex_profile_probe *probe) {
+    return spex_profile_held_is_bound(probe) ? probe->held_count
+                                             : fmax(probe->held_count - probe->uncounted, 0);
 }
 
 void spex_held_add(struct spex_profile_probe *sum, const struct spex_profile_probe *more) {
-    double counted = sum->count - more->count, above = most(sum) + most(more);
-    double below =
-        least(sum, counted + sum->held_count) + least(more, spex_profile_executions(more));
+    double above = most(sum) + most(more), below = least(sum) + least(more);
     double held = sum->held_count + more->held_count;
-    bool bound = above - held > sum->count + held;
+    bool bound = above - held > sum->count + more->count + held;
     sum->held_count = bound ? below : held;
     sum->uncounted = above - sum->held_count;
 }

@@ -17,7 +17,7 @@ void spex_held_since(struct spex_profile_probe *probe, const struct spex_profile
 void spex_held_between(struct spex_profile_probe *probe, const struct spex_profile_probe *first,
                        double part);
 
-/* Adds those of another process's probe, once both counts are in `sum`. Bounds are added, as they may be off in
+/* Adds those of another process's probe, before the counts of both are added. Bounds are added, as they may be off in
  * one direction in all. */
 void spex_held_add(struct spex_profile_probe *sum, const struct spex_profile_probe *more);
 

@@ -180,8 +180,8 @@ TEST(sums_hold_the_truth) {
     for (int n = 0; n < 2000; n++) {
         struct spex_profile_probe sum, more;
         double truth = draw_told(&seed, &sum) + draw_told(&seed, &more);
-        sum.count += more.count;
         spex_held_add(&sum, &more);
+        sum.count += more.count;
         bool bound = spex_profile_held_is_bound(&sum);
         assert_true(spex_profile_executions_least(&sum) <= truth || !bound);
         assert_true(truth <= spex_profile_executions(&sum) + sum.uncounted + 1e-9);
