@@ -35,7 +35,7 @@ WORK = [
     (["/usr/bin/python3", "-c", PYTHON], "f = os.open('/dev/zero', 0); [os.read(f, 1) for _ in range(300000)]; os.close(f)\n",
      ["libc.so.6:read", "python3*:PyBytes_FromStringAndSize"]),
     (["/usr/bin/python3", "-c", PYTHON], "import time; any(time.monotonic() < 0 for _ in range(5000000))\n",
-     ["libc.so.6:clock_gettime:slots"]),
+     ["libc.so.6:clock_gettime", "libc.so.6:clock_gettime:slots", "libc.so.6:clock_gettime:patch"]),
     (["/usr/bin/sqlite3", ":memory:"], SQL, ["libsqlite3*:sqlite3_value_text", "libsqlite3*:sqlite3_result_text64", "libc.so.6:malloc"]),
     (["/usr/bin/perl", "-e", PERL], "$x += length($_ . 'x') for 1 .. 500000;\n", ["*perl*:Perl_sv_2pv_flags", "*perl*:Perl_sv_setsv_flags"]),
 ]

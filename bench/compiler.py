@@ -122,11 +122,11 @@ class Bench:
         once = max(self.seconds(plain, PROGRAMS[name][3], ""), 0.01)
         self.work(math.ceil(self.options.seconds / once))
 
-    def seconds(self, program, arguments, probes):
+    def seconds(self, program, arguments, probes, more=()):
         arguments = [{"INPUT": self.path("input"), "SCRIPT": self.path("script.lua")}.get(argument, argument) for argument in arguments]
         child = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                  env=dict(os.environ, SPEX_PROBES=probes, SPEX_OUT="/dev/null", SPEX_CONTROL="off",
-                                          LLVM_PROFILE_FILE="/dev/null"))
+                                          LLVM_PROFILE_FILE="/dev/null", **dict(more)))
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
@@ -176,9 +176,9 @@ class Bench:
                         "-o", program], check=True)
         plan = self.written("plan.xml", '<space name="known"><parameter name="size" type="integer" values="1000 1400 2000 2800 4000 5600 '
                             '8000 11200 16000"/><run trials_per_config="3"/></space>')
-        said = subprocess.run([self.spex, "train", models, "--runs", plan, "--", program, "{size}"], check=True, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
-        classes = {line.split()[0]: line.split()[2] for line in said.splitlines()[1:]}
+        trained = json.loads(subprocess.run([self.spex, "train", models, "--runs", plan, "--json", "--", program, "{size}"], check=True, text=True,
+                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
+        classes = {model["path"]: model["class"] for model in trained["models"]}
         sites = json.loads(subprocess.run([self.spex, "probes", "--json", program], check=True, text=True,
                                           stdout=subprocess.PIPE).stdout)["sites"]
         parameters = {site["name"]: ", ".join(sorted(site.get("parameters", "").split(", "))) for site in sites}

@@ -265,7 +265,7 @@ static double off_limit(const char *type) {
 /* A KERNEL enters its context, and a SPAN looks its key up twice. */
 static double skipped_limit(const char *type) {
     if (strcmp(type, "SPAN") == 0)
-        return 40;
+        return 25;
     return strcmp(type, "KERNEL") == 0 ? 18 : 3;
 }
 

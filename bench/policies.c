@@ -2,20 +2,38 @@
 /* Measures what exploration policies find in generated programs whose true figures are known,
  * and in what measuring time.
  *
- *     policies [--json] [--rounds SEEDS]
+ *     policies [--json] [--rounds SEEDS] [--intervals] [--landscapes NAME,…] [--policies NAME,…]
+ *              [--noises NAME,…] [--trials N]
  *
  * Brute force is the grid with two trials of each configuration. A seed is good when the
  * recommended configuration is truly within 5 % of the best, and keeps the limits. Spaces that
  * are too large for brute force have no line of the grid. The last lines compare runs that may
- * end early by their precision (rules.precision) with runs that may not. */
+ * end early by their precision (rules.precision) with runs that may not.
+ *
+ * --intervals tells instead whether what reports say is true, with several kinds of noise
+ * (landscapes.c): the share of seeds in which the interval of the recommended configuration holds its
+ * true figure, and half its width; the share of all configurations for which that is so; how often it
+ * is said that no other is as good, and that finals know the winner, and how often either is true; how
+ * often the really best of those tried was in finals, and what is recommended is as good as that, up to
+ * the zone. --trials: as if a user had given so many. */
+#define _GNU_SOURCE
+#include <err.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "bench.h"
 #include "policies/explore/builtin.h"
 #include "simulation.h"
 
-enum { SEEDS_MAX = 1000, BRUTE_MAX = 5000 };
+enum { SEEDS_DEFAULT = 20, SEEDS_MAX = 10000, BRUTE_MAX = 5000 };
+
+/* Lists of names; NULL: all of them. */
+struct options {
+    size_t seeds, trials;
+    bool json, intervals;
+    const char *landscapes, *policies, *noises;
+};
 
 struct figures {
     const char *landscape;
@@ -79,19 +97,101 @@ static void print_figures(const struct figures *figures, bool json, bool *first)
     *first = false;
 }
 
-static void measure_policies(size_t seeds, bool json, bool *first) {
+/* Means over the seeds. */
+struct honesty {
+    double good, covered, all_covered, width, best_tied, alone, alone_right, known, known_right;
+    double raced, selected, trials;
+};
+
+static struct honesty honesty_measure(const struct landscape *landscape,
+                                      const struct spex_policy_ops *policy,
+                                      const struct landscape_noise *noise, size_t seeds) {
+    struct honesty sums = {0};
+    double share = 1 / (double)seeds;
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        const struct simulation simulation = {
+            .policy = policy, .landscape = landscape, .noise = noise, .seed = seed};
+        struct outcome outcome;
+        simulate(&simulation, &outcome);
+        sums.good += share * (outcome.share >= 0.95);
+        sums.covered += share * outcome.covered;
+        sums.all_covered += share * outcome.all_covered;
+        sums.width += share * outcome.width;
+        sums.best_tied += share * outcome.best_tied;
+        sums.alone += share * outcome.alone;
+        sums.alone_right += share * outcome.alone_right;
+        sums.known += share * outcome.known;
+        sums.known_right += share * outcome.known_right;
+        sums.raced += share * outcome.best_raced;
+        sums.selected += share * outcome.selected;
+        sums.trials += share * (double)outcome.trials;
+    }
+    return sums;
+}
+
+static void print_honesty(const struct landscape *landscape, const struct spex_policy_ops *policy,
+                          const struct landscape_noise *noise, const struct honesty *of, bool json,
+                          bool *first) {
+    const char *form =
+        json ? "%s  {\"landscape\": \"%s\", \"policy\": \"%s\", \"noise\": \"%s\", \"covered\": "
+               "%.3f, "
+               "\"half_width\": %.4f, \"all_covered\": %.4f, \"good\": %.3f, \"best_tied\": %.3f, "
+               "\"alone\": %.3f, \"alone_right\": %.3f, \"known\": %.3f, \"known_right\": %.3f, "
+               "\"best_raced\": %.3f, \"selected\": %.3f, \"trials\": %.1f}"
+             : "%s%-11s %-11s %-8s best's interval %.3f (+-%.4f)  all %.4f  good %.3f  best tied "
+               "%.3f  "
+               "alone %.3f, right %.3f  known %.3f, right %.3f  best raced %.3f, selected %.3f  "
+               "%.0f trials\n";
+    printf(form, json && !*first ? ",\n" : "", landscape->name, policy->name, noise->name,
+           of->covered, of->width, of->all_covered, of->good, of->best_tied, of->alone,
+           of->alone_right, of->known, of->known_right, of->raced, of->selected, of->trials);
+    fflush(stdout);
+    *first = false;
+}
+
+/* Whether the name is in the list, or there is none. */
+static bool is_chosen(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || !at[length]))
+            return true;
+    return !list;
+}
+
+/* A grid that would take too long is left out. */
+static bool is_measured(const struct options *options, const struct landscape *landscape,
+                        const struct spex_policy_ops *policy) {
+    return is_chosen(options->landscapes, landscape->name) &&
+           is_chosen(options->policies, policy->name) &&
+           (policy != spex_builtin_policy("grid") ||
+            spex_space_configurations(&landscape->space) <= BRUTE_MAX);
+}
+
+static void measure_policy(const struct landscape *landscape, const struct spex_policy_ops *policy,
+                           const struct options *options, bool *first) {
+    if (!options->intervals) {
+        struct figures figures = policy_measure(landscape, policy, options->seeds,
+                                                landscape->space.rules.duration_seconds);
+        print_figures(&figures, options->json, first);
+        return;
+    }
+    for (size_t n = 0; n < LANDSCAPE_NOISES; n++) {
+        const struct landscape_noise *noise = &landscape_noises[n];
+        if (!is_chosen(options->noises, noise->name))
+            continue;
+        const struct honesty honesty = honesty_measure(landscape, policy, noise, options->seeds);
+        print_honesty(landscape, policy, noise, &honesty, options->json, first);
+    }
+}
+
+static void measure_policies(const struct options *options, bool *first) {
     for (size_t l = 0; l < LANDSCAPES; l++) {
         struct landscape landscape;
         landscape_make(&landscape, l);
-        for (size_t p = 0; spex_builtin_policies[p]; p++) {
-            const struct spex_policy_ops *policy = spex_builtin_policies[p];
-            if (policy == spex_builtin_policy("grid") &&
-                spex_space_configurations(&landscape.space) > BRUTE_MAX)
-                continue;
-            struct figures figures =
-                policy_measure(&landscape, policy, seeds, landscape.space.rules.duration_seconds);
-            print_figures(&figures, json, first);
-        }
+        landscape.space.rules.trials_max = options->trials;
+        for (size_t p = 0; spex_builtin_policies[p]; p++)
+            if (is_measured(options, &landscape, spex_builtin_policies[p]))
+                measure_policy(&landscape, spex_builtin_policies[p], options, first);
     }
 }
 
@@ -112,15 +212,47 @@ static void measure_early_ends(size_t seeds, bool json, bool *first) {
             }
 }
 
+static void take_options(int argc, char **argv, struct options *options) {
+    static const struct option known[] = {
+        {"json", no_argument, NULL, 'j'},           {"rounds", required_argument, NULL, 'r'},
+        {"intervals", no_argument, NULL, 'i'},      {"landscapes", required_argument, NULL, 'l'},
+        {"policies", required_argument, NULL, 'p'}, {"noises", required_argument, NULL, 'n'},
+        {"trials", required_argument, NULL, 't'},   {NULL, 0, NULL, 0},
+    };
+    *options = (struct options){.seeds = SEEDS_DEFAULT};
+    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;)
+        if (option == 'j')
+            options->json = true;
+        else if (option == 'r')
+            options->seeds = strtoul(optarg, NULL, 10);
+        else if (option == 'i')
+            options->intervals = true;
+        else if (option == 'l')
+            options->landscapes = optarg;
+        else if (option == 'p')
+            options->policies = optarg;
+        else if (option == 'n')
+            options->noises = optarg;
+        else if (option == 't')
+            options->trials = strtoul(optarg, NULL, 10);
+        else
+            exit(2);
+    if (!options->seeds || options->seeds > SEEDS_MAX)
+        errx(2, "--rounds: a number of 1 to %d was expected", SEEDS_MAX);
+}
+
 int main(int argc, char **argv) {
-    size_t seeds = 20;
-    bool json, first = true;
-    bench_options(argc, argv, 1, SEEDS_MAX, &seeds, &json);
-    if (json)
-        printf("{\"bench\": \"policies\", \"seeds\": %zu, \"results\": [\n", seeds);
-    measure_policies(seeds, json, &first);
-    measure_early_ends(seeds, json, &first);
-    if (json)
+    struct options options;
+    bool first = true;
+    take_options(argc, argv, &options);
+    if (options.json)
+        printf("{\"bench\": \"policies\", \"seeds\": %zu, \"results\": [\n", options.seeds);
+    measure_policies(&options, &first);
+    if (!options.intervals && !options.landscapes && !options.policies)
+        measure_early_ends(options.seeds, options.json, &first);
+    if (first)
+        errx(2, "no landscape, policy or noise has such a name");
+    if (options.json)
         puts("\n ]}");
     return 0;
 }

@@ -12,7 +12,7 @@
 #include <llvm/IR/Module.h>
 
 extern "C" {
-#include "functions/function_names.h"
+#include "kernels/function_names.h"
 }
 
 using namespace llvm;

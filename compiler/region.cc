@@ -5,7 +5,8 @@
  * the choice at the begin holds for all of the function.
  *
  * A function that may call others with probes is none: kernels in these would be in another context
- * where the fast copy enters none, and recursion would find the countdown taken. */
+ * where the fast copy enters none, and recursion would find the countdown taken. Regions that end at
+ * calls would have to enter contexts in the fast copy (docs/compiler.md). */
 #include "compiler/region.h"
 
 #include <algorithm>

@@ -127,6 +127,10 @@ static GlobalVariable *site_make(Function &function, const Site &about) {
     auto *text_value = ConstantDataArray::getString(context, about.text, true);
     auto *text = variable_make(function, text_value->getType(), true, "spex_text");
     text->setInitializer(text_value);
+    /* Without it an array begins at a multiple of 16 bytes. That of a region is a string as others,
+     * of which the linker keeps one. */
+    text->setAlignment(Align(1));
+    text->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
     auto *site = variable_make(function, type, false, "spex_site");
     auto *offset_place = ConstantExpr::getGetElementPtr(
         type, site, ArrayRef<Constant *>{ConstantInt::get(i32, 0), ConstantInt::get(i32, 10)});

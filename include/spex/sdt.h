@@ -31,6 +31,17 @@ extern "C++" {
 #include <sys/sdt.h>
 #endif
 
+/* A site has a nop, which the kernel emulates, and behind it one of 10 bytes, which kernels from mid-2026 on make a call in place
+ * of a breakpoint: tracers look for both, as libbpf does. Bytes without commas, as it is an argument of macros. It also holds for
+ * other probes of <sys/sdt.h> in the same source. */
+#if defined(__x86_64__) && defined(_SDT_NOP)
+#undef _SDT_NOP
+#define _SDT_NOP                                                                                   \
+    nop;                                                                                           \
+    .8byte 0x841f0f2e66;                                                                           \
+    .2byte 0
+#endif
+
 /* The macros of <sys/sdt.h> call a variadic macro without variable arguments. clang's -Wpedantic
  * warns about that at the probe, which may be an argument of another macro, where no pragma can
  * stand. */

@@ -180,28 +180,24 @@ static bool climb_search(struct climb *climb, size_t *levels) {
     return false;
 }
 
-static int climb_next(void *state, struct spex_plan *plan) {
+static int climb_choose(void *state, struct spex_plan *plan) {
     struct climb *climb = state;
     struct spex_search *search = &climb->search;
-    climb->budget = spex_effort_now(climb->search.space, plan, climb->effort);
-    if (search->results.planned >= climb->budget)
-        return 0;
-    bool exact = spex_race_is_exact(&search->results);
-    bool due = plan->finals_due && search->stage.round == 0;
-    bool climbing =
-        exact || (!due && (double)search->results.planned < CLIMBING * (double)climb->budget);
+    bool climbing = (double)search->results.planned < CLIMBING * (double)climb->budget ||
+                    spex_race_is_exact(&search->results);
     if (climbing && !climb->exhausted && search->results.pending)
         return -EAGAIN;
-    int got = climbing ? 0 : spex_search_finals(search, climb->budget, plan);
-    if (got == -ENOMEM)
-        return got;
     bool designed = search->results.count > search->space->parameter_count;
-    bool planned =
-        got > 0 || (!got && (spex_search_measure(search, climb->budget, designed, plan->levels) ||
-                             spex_search_confirm(search, climb->budget, plan->levels) ||
-                             (climbing && climb_search(climb, plan->levels)) ||
-                             spex_search_rest(search, climb->budget, plan->levels)));
-    return spex_search_answer(search, planned, climb->budget, plan);
+    return spex_search_measure(search, climb->budget, designed, plan->levels) ||
+           spex_search_confirm(search, climb->budget, plan->levels) ||
+           (climbing && climb_search(climb, plan->levels)) ||
+           spex_search_rest(search, climb->budget, plan->levels);
+}
+
+static int climb_next(void *state, struct spex_plan *plan) {
+    struct climb *climb = state;
+    climb->budget = spex_effort_now(climb->search.space, plan, climb->effort);
+    return spex_search_next(climb, climb->budget, plan, climb_choose);
 }
 
 static void climb_fini(void *state) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The finals of a policy that searches for the best: when they begin, who is in them, and what runs
- * next. They begin when the share of the trials is left that the rules give them, or, where the host has
- * a clock, of the time. When they have ended and trials are left, the search goes on; what it finds
- * then races against the winner in finals of their own. */
+/* The finals of all policies: when they begin, who is in them, and what runs next. They begin when the
+ * share of the trials is left that the rules give them, or, where the host has a clock, of the time. When
+ * they have ended and trials are left, the search goes on; what it finds then races against the winner in
+ * finals of their own. */
 #ifndef SPEX_POLICIES_EXPLORE_FINALS_STAGE_H
 #define SPEX_POLICIES_EXPLORE_FINALS_STAGE_H
 
@@ -55,13 +55,25 @@ static inline uint64_t spex_finals_from(const struct spex_finals_stage *stage,
                : UINT64_MAX;
 }
 
-/* Whether it is time for finals: the first ones by the host's clock, if it tells, where it leaves time
- * for enough trials; else by the number of trials. */
+/* The search before the first finals has so many of `budget` runs, whatever share that leaves; 0: it has
+ * what their share leaves. */
+static inline void spex_finals_after(struct spex_finals_stage *stage,
+                                     const struct spex_rules *rules, uint64_t runs,
+                                     uint64_t budget) {
+    double left = budget > runs ? (double)(budget - runs) : 0;
+    if (stage->round == 0 && !stage->hastened)
+        stage->from = !runs || spex_finals_are_worth(rules, left) ? runs : UINT64_MAX;
+}
+
+/* Whether finals are to begin: the first ones by the host's clock, if it tells, where it leaves time for
+ * enough trials and the search has no number of runs; else by the number of trials. */
 static inline bool spex_finals_are_due(const struct spex_finals_stage *stage,
                                        const struct spex_results *results, uint64_t budget,
                                        const struct spex_plan *plan) {
     const struct spex_rules *rules = &results->space->rules;
-    if (plan->finals_due && stage->round == 0)
+    if (stage->on || !spex_finals_apply(results->space))
+        return false;
+    if (plan->finals_due && stage->round == 0 && !stage->from)
         return spex_finals_are_worth(rules, (double)(budget - results->planned));
     bool timed = plan->trials == budget && stage->round == 0 && !stage->from;
     return !timed && results->planned >= spex_finals_from(stage, rules, budget);
@@ -137,17 +149,18 @@ static inline size_t spex_finals_choose(struct spex_finals_stage *stage,
     }
 }
 
-/* Begins finals, if there are two finalists. 0 or -ENOMEM. */
+/* Begins finals, if there are two finalists; 0. -EAGAIN: they begin when nothing is under way, since what
+ * was planned before has no block. */
 static inline int spex_finals_open(struct spex_finals_stage *stage, const struct spex_loss *loss,
                                    const struct spex_results *results, uint64_t budget, bool due) {
     struct spex_race race = spex_race_run(loss, results, UINT64_MAX);
     if (race.leader == SPEX_RESULTS_NONE)
         return 0;
     size_t count = spex_finals_choose(stage, &race, loss, results, budget, due);
-    if (count == 1)
+    if (count == 1 && !results->pending)
         stage->from = UINT64_MAX; /* none that was found since may be better */
-    if (count < 2)
-        return 0;
+    if (count < 2 || results->pending)
+        return count < 2 ? 0 : -EAGAIN;
     stage->blocks += stage->finals.block_count;
     spex_finals_begin(&stage->finals, results->space, count, ++stage->round);
     stage->queued = 0;
@@ -229,18 +242,14 @@ static inline void spex_finals_take(struct spex_finals_stage *stage, size_t conf
 }
 
 /* What runs next as far as finals go. 1: `plan` is filled in; 0: the search is to go on; -EAGAIN:
- * results have to come first, or there is nothing to do any more; or -ENOMEM. */
+ * results have to come first; or -ENOMEM. */
 static inline int spex_finals_next(struct spex_finals_stage *stage, struct spex_loss *loss,
                                    const struct spex_results *results, struct spex_draw *draw,
                                    uint64_t budget, struct spex_plan *plan) {
-    if (!spex_finals_apply(results->space))
-        return 0;
     if (!stage->on) {
         bool due = plan->finals_due && stage->round == 0;
         if (!spex_finals_are_due(stage, results, budget, plan) || spex_race_is_exact(results))
             return 0;
-        if (results->pending)
-            return due ? -EAGAIN : 0;
         spex_loss_learn(loss, results);
         int err = spex_finals_open(stage, loss, results, budget, due);
         if (err || !stage->on)
@@ -262,6 +271,7 @@ static inline bool spex_finals_hasten(struct spex_finals_stage *stage,
                                       const struct spex_results *results, uint64_t budget) {
     double left = budget > results->planned ? (double)(budget - results->planned) : 0;
     bool may = !stage->on && !stage->hastened && !results->pending &&
+               spex_finals_apply(results->space) &&
                spex_finals_are_worth(&results->space->rules, left);
     if (may) {
         stage->hastened = true;

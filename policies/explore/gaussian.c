@@ -76,7 +76,7 @@ static int gaussian_init(void *state, const struct spex_space *space) {
     struct gaussian *gaussian = state;
     *gaussian = (struct gaussian){.budget = 0};
     spex_search_init(&gaussian->search, space);
-    gaussian->search.results.spread = true;
+    gaussian->search.results.spread = gaussian->search.refers = true;
     gaussian->expected = calloc(SPEX_SCREENED, sizeof(double));
     gaussian->levels = calloc(CANDIDATES * space->parameter_count, sizeof(size_t));
     gaussian->solution = calloc(SPEX_GP_OBSERVATIONS, sizeof(double));
@@ -412,7 +412,7 @@ static bool gaussian_finish(struct gaussian *gaussian, bool small, size_t *level
 }
 
 /* An exact objective needs no repeats: all runs are for what was not tried. */
-static bool gaussian_choose(struct gaussian *gaussian, size_t *levels) {
+static bool gaussian_plan(struct gaussian *gaussian, size_t *levels) {
     struct spex_search *search = &gaussian->search;
     bool small = gaussian->distinct <= SPEX_EFFORT_SMALL;
     bool designed = search->results.count >= gaussian_design_size(gaussian);
@@ -428,20 +428,15 @@ static bool gaussian_choose(struct gaussian *gaussian, size_t *levels) {
     return !gaussian->error && gaussian_finish(gaussian, small, levels);
 }
 
+static int gaussian_choose(void *state, struct spex_plan *plan) {
+    struct gaussian *gaussian = state;
+    return gaussian_plan(gaussian, plan->levels) ? 1 : gaussian->error;
+}
+
 static int gaussian_next(void *state, struct spex_plan *plan) {
     struct gaussian *gaussian = state;
     gaussian->budget = spex_effort_now(gaussian->search.space, plan, gaussian->effort);
-    if (gaussian->search.results.planned >= gaussian->budget)
-        return 0;
-    if (spex_search_refer(&gaussian->search, gaussian->budget, plan))
-        return spex_results_answer(&gaussian->search.results, true, plan->levels);
-    int got = spex_search_finals(&gaussian->search, gaussian->budget, plan);
-    if (got < 0 && got != -EAGAIN)
-        return got;
-    bool planned = got ? got > 0 : gaussian_choose(gaussian, plan->levels);
-    if (!planned && gaussian->error)
-        return gaussian->error;
-    return spex_search_answer(&gaussian->search, planned, gaussian->budget, plan);
+    return spex_search_next(gaussian, gaussian->budget, plan, gaussian_choose);
 }
 
 static void gaussian_run_finished(void *state, const struct spex_result *result) {

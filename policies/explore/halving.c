@@ -65,6 +65,7 @@ static int halving_init(void *state, const struct spex_space *space) {
         return -ENOMEM;
     *halving = (struct halving){.budget = 0};
     spex_search_init(&halving->search, space);
+    halving->search.stage.from = UINT64_MAX; /* the rounds are the search */
     halving->distinct = spex_configurations_distinct(space, levels);
     halving->effort = halving->budget = (double)spex_effort(space, halving->distinct);
     halving_set_first(halving);
@@ -173,32 +174,32 @@ static void halving_take_time(struct halving *halving, const struct spex_plan *p
         halving_set_first(halving);
 }
 
+/* The number of all runs, if those that are left are full ones. */
+static uint64_t halving_all(const struct halving *halving) {
+    double left = ceil(halving->budget - halving->spent - 1e-9);
+    return halving->search.results.planned + (left > 0 ? (uint64_t)left : 0);
+}
+
+static int halving_choose(void *state, struct spex_plan *plan) {
+    struct halving *halving = state;
+    struct spex_search *search = &halving->search;
+    bool exact = spex_race_is_exact(&search->results);
+    int got = exact && halving->round ? 0 : halving_round_next(halving, plan);
+    if (!got && search->stage.from == UINT64_MAX) {
+        spex_finals_after(&search->stage, &search->space->rules, search->results.planned,
+                          halving_all(halving));
+        got = spex_search_finals(search, halving_all(halving), plan);
+    }
+    return got ? got : spex_search_rest(search, (uint64_t)halving->budget, plan->levels);
+}
+
 static int halving_next(void *state, struct spex_plan *plan) {
     struct halving *halving = state;
     halving_take_time(halving, plan);
-    if (halving->spent + 1e-9 >= halving->budget)
-        return 0;
-    bool exact = spex_race_is_exact(&halving->search.results);
-    int got = exact && halving->round ? 0 : halving_round_next(halving, plan);
-    if (got < 0)
-        return got;
-    if (!got && !exact) {
-        double left = halving->budget - halving->spent;
-        if (!halving->search.stage.from &&
-            !halving->search.stage.round) /* the rounds were the search */
-            halving->search.stage.from =
-                spex_finals_are_worth(&halving->search.space->rules, left) ? 1 : UINT64_MAX;
-        got = spex_search_finals(&halving->search, halving->search.results.planned + (uint64_t)left,
-                                 plan);
-        if (got < 0)
-            return got == -EAGAIN ? spex_results_answer(&halving->search.results, false, NULL)
-                                  : got;
-    }
-    bool planned =
-        got || spex_search_rest(&halving->search, (uint64_t)halving->budget, plan->levels);
-    if (planned)
+    int got = spex_search_next(halving, halving_all(halving), plan, halving_choose);
+    if (got > 0)
         halving->spent += halving_run_cost(halving, plan->duration_seconds);
-    return spex_results_answer(&halving->search.results, planned, plan->levels);
+    return got;
 }
 
 static void halving_fini(void *state) {

@@ -201,7 +201,7 @@ SPEX_INLINE void spex_prior_allow_odd(struct spex_prior *prior) {
 }
 
 /* The posterior of a true mean, given the mean of the trials: a mixture of normal distributions,
- * one for each of SPEX_BELIEF_NOISES equally likely variances, weighted by how well each explains
+ * one for each of SPEX_BELIEF_NOISES variances, weighted by how likely each is and how well it explains
  * the distance of the trials' mean from the prior's. A configuration that is far from all others
  * after one or two trials is thus taken to be noisy, and after more trials to be as it was
  * measured. Each variance is there twice where some configurations are odd: as one of those that are
@@ -219,33 +219,61 @@ struct spex_belief {
     double trial;    /* the variance of one trial */
 };
 
-/* A chi-squared variable over its degrees of freedom, at the middle of one of eight equally likely
- * parts, by Wilson and Hilferty's cube of a normal variable. The lower bound replaces that
- * approximation where it is far too small: in the lowest part with one degree of freedom. */
-SPEX_INLINE double spex_belief_chi_squared(unsigned part, double freedom) {
-    static const double normal[SPEX_BELIEF_NOISES] = {-1.5341, -0.8871, -0.4888, -0.1573,
-                                                      0.1573,  0.4888,  0.8871,  1.5341};
-    double ninth = 2 / (9 * freedom);
-    double root = 1 - ninth + normal[part % SPEX_BELIEF_NOISES] * sqrt(ninth);
-    return fmax(root * root * root, 0.006);
+/* Which variances a belief has: parts of a chi-squared distribution, from the greatest variances on. */
+struct spex_belief_rule {
+    double share[SPEX_BELIEF_NOISES];  /* of each part */
+    double below[SPEX_BELIEF_NOISES];  /* probability of less than its middle */
+    double normal[SPEX_BELIEF_NOISES]; /* quantile of a normal variable for that */
+};
+
+/* Equally likely parts, for a search. */
+static const struct spex_belief_rule spex_belief_even = {
+    {0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125},
+    {0.0625, 0.1875, 0.3125, 0.4375, 0.5625, 0.6875, 0.8125, 0.9375},
+    {-1.5341, -0.8871, -0.4888, -0.1573, 0.1573, 0.4888, 0.8871, 1.5341}};
+
+/* For what is said of the best. Those of great variances are small: the best of a thousand may be the
+ * one of which the noise is underestimated most. Equally likely parts know no variance above that of the
+ * highest 6 %. */
+static const struct spex_belief_rule spex_belief_tail = {
+    {0.0005, 0.0035, 0.016, 0.08, 0.2, 0.3, 0.25, 0.15},
+    {0.00025, 0.00225, 0.012, 0.06, 0.2, 0.45, 0.725, 0.925},
+    {-3.4808, -2.8408, -2.2571, -1.5548, -0.8416, -0.1257, 0.5978, 1.4395}};
+
+/* A chi-squared variable over its degrees of freedom, at the middle of a part, by Wilson and Hilferty's
+ * cube of a normal variable. The lower bound replaces that approximation where it is far too small, with
+ * one degree of freedom. It is so in the tail with any few degrees, where the first term of the
+ * distribution's power series is exact. */
+SPEX_INLINE double spex_belief_chi_squared(const struct spex_belief_rule *rule, unsigned part,
+                                           double freedom) {
+    unsigned k = part % SPEX_BELIEF_NOISES;
+    double ninth = 2 / (9 * freedom), half = freedom / 2;
+    double root = 1 - ninth + rule->normal[k] * sqrt(ninth), cube = root * root * root;
+    if (rule->below[k] > 0.05)
+        return fmax(cube, 0.006);
+    return fmax(cube, exp((log(rule->below[k]) + lgamma(half + 1)) / half) / half);
 }
 
 /* The belief from a mean of `trials` trials; `variance` is that of one trial, known with `freedom`
  * degrees of freedom. */
-static inline struct spex_belief spex_prior_belief(const struct spex_prior *prior, double mean,
-                                                   double variance, double trials, double freedom) {
+static inline struct spex_belief spex_prior_belief_by(const struct spex_belief_rule *rule,
+                                                      const struct spex_prior *prior, double mean,
+                                                      double variance, double trials,
+                                                      double freedom) {
     struct spex_belief belief = {.among = {spex_prior_variance(prior)}, .trial = variance};
     double distance = mean - prior->mean, sum = 0, squares = 0;
     belief.among[1] = fmax(belief.among[0], distance * distance);
     for (unsigned k = 0; k < SPEX_BELIEF_PARTS; k++) {
         bool odd = k >= SPEX_BELIEF_NOISES;
         double among = belief.among[odd];
-        double within = variance / spex_belief_chi_squared(k, fmax(freedom, 1)) / trials;
+        double within = variance / spex_belief_chi_squared(rule, k, fmax(freedom, 1)) / trials;
         double share = among / (among + within);
         double likely = exp(-distance * distance / (2 * (among + within))) / sqrt(among + within);
         belief.means[k] = prior->mean + share * distance;
         belief.deviations[k] = sqrt(share * within);
-        belief.weights[k] = likely * (odd ? prior->odd : 1 - prior->odd) + 1e-300;
+        belief.weights[k] =
+            likely * rule->share[k % SPEX_BELIEF_NOISES] * (odd ? prior->odd : 1 - prior->odd) +
+            1e-300;
         sum += belief.weights[k];
     }
     for (unsigned k = 0; k < SPEX_BELIEF_PARTS; k++) {
@@ -258,6 +286,11 @@ static inline struct spex_belief spex_prior_belief(const struct spex_prior *prio
     }
     belief.deviation = sqrt(squares);
     return belief;
+}
+
+SPEX_INLINE struct spex_belief spex_prior_belief(const struct spex_prior *prior, double mean,
+                                                 double variance, double trials, double freedom) {
+    return spex_prior_belief_by(&spex_belief_even, prior, mean, variance, trials, freedom);
 }
 
 /* Configurations are ranked by a bound of their mean, so that one that was lucky once does not come

@@ -57,7 +57,7 @@ static inline bool spex_race_is_exact(const struct spex_results *results) {
     bool exact = true;
     for (size_t k = 0; exact && k < criteria; k++) {
         struct spex_noise_sums sums = {0};
-        for (size_t c = 0; c < results->count; c++)
+        for (size_t c = 0; c < results->count && !(sums.all_squares > 0); c++)
             spex_noise_add(&sums, (double)results->configs[c].trials,
                            spex_results_values(results, c)[k].squares);
         exact = spex_noise_is_exact(&sums);

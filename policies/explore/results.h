@@ -81,8 +81,9 @@ static inline int spex_results_enlarge(struct spex_results *results, size_t room
     if (!levels)
         return -ENOMEM;
     results->levels = levels;
+    /* Where programs are trained there are no criteria. */
     void *values =
-        realloc(results->values, room * space->criterion_count * sizeof(*results->values));
+        realloc(results->values, room * (space->criterion_count + 1) * sizeof(*results->values));
     if (!values)
         return -ENOMEM;
     results->values = values;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the policies that search for the best configuration have in common: the results so far, the
- * losses that they compare, and what ends a run early. A policy's state begins with it, so that the
- * functions for struct spex_policy_ops can be the same for all. */
+/* What all policies have in common: the results so far, the losses that they compare, the finals, and what
+ * ends a run early. A policy's state begins with it, so that the functions for struct spex_policy_ops can
+ * be the same for all. */
 #ifndef SPEX_POLICIES_EXPLORE_SEARCH_H
 #define SPEX_POLICIES_EXPLORE_SEARCH_H
 
@@ -17,6 +17,8 @@ struct spex_search {
     struct spex_lattice lattice;
     struct spex_draw draw;
     struct spex_finals_stage stage;
+    bool design; /* results do not change what is run before finals, and nothing is run after it */
+    bool refers; /* a reference configuration is repeated */
     size_t reference; /* the reference configuration + 1; 0: it is not chosen yet */
     bool referred;    /* it had a run as such */
 };
@@ -31,13 +33,6 @@ static inline void spex_search_init(struct spex_search *search, const struct spe
 SPEX_INLINE void spex_search_free(struct spex_search *search) {
     spex_results_free(&search->results);
     spex_finals_stage_free(&search->stage);
-}
-
-/* As spex_finals_next. */
-static inline int spex_search_finals(struct spex_search *search, uint64_t budget,
-                                     struct spex_plan *plan) {
-    return spex_finals_next(&search->stage, &search->loss, &search->results, &search->draw, budget,
-                            plan);
 }
 
 /* Sets `levels` to those of a configuration; false: it is SPEX_RESULTS_NONE. */
@@ -57,19 +52,6 @@ static inline bool spex_search_settle(struct spex_search *search, size_t *levels
     if (search->space->criterion_count > 1 || search->stage.on || spex_race_is_exact(results))
         return false;
     return spex_search_again(search, spex_race_unclear(&search->loss, results), levels);
-}
-
-/* The return value of next(), as spex_results_answer; before the end there are finals, and repeats. */
-static inline int spex_search_answer(struct spex_search *search, bool planned, uint64_t budget,
-                                     struct spex_plan *plan) {
-    if (!planned && spex_finals_hasten(&search->stage, &search->results, budget)) {
-        int got = spex_search_finals(search, budget, plan);
-        if (got == -ENOMEM)
-            return got;
-        planned = got > 0;
-    }
-    planned = planned || spex_search_settle(search, plan->levels);
-    return spex_results_answer(&search->results, planned, plan->levels);
 }
 
 /* The levels of the configuration to repeat; false when no repeat is needed. */
@@ -157,6 +139,44 @@ static inline bool spex_search_confirm(struct spex_search *search, uint64_t budg
     size_t least = spex_search_least(search);
     return least != SPEX_RESULTS_NONE && results->configs[least].trials == 1 &&
            !results->configs[least].pending && spex_search_again(search, least, levels);
+}
+
+/* As spex_finals_next. Where nothing was repeated, early repeats come first: they tell whether the
+ * objective is exact. */
+static inline int spex_search_finals(struct spex_search *search, uint64_t budget,
+                                     struct spex_plan *plan) {
+    bool due = spex_finals_are_due(&search->stage, &search->results, budget, plan);
+    if (due && spex_search_measure(search, budget, true, plan->levels))
+        return 1;
+    int got = spex_finals_next(&search->stage, &search->loss, &search->results, &search->draw,
+                               budget, plan);
+    /* Too many may be the best, or there are no finals, and `from` says so. */
+    if (!got && search->design &&
+        spex_finals_are_due(&search->stage, &search->results, budget, plan))
+        got = spex_search_repeat(search, budget, plan->levels);
+    return got;
+}
+
+/* Plans a policy's next run when there are no finals: 1; 0: it has none; -EAGAIN: results have to come
+ * first; or another negative errno value. */
+typedef int spex_search_choose(void *state, struct spex_plan *plan);
+
+/* next() of a policy whose state begins with a struct spex_search, with so many runs in all. */
+static inline int spex_search_next(void *state, uint64_t budget, struct spex_plan *plan,
+                                   spex_search_choose *choose) {
+    struct spex_search *search = state;
+    if (search->results.planned >= budget)
+        return 0;
+    int got = search->refers && spex_search_refer(search, budget, plan);
+    got = got ? got : spex_search_finals(search, budget, plan);
+    got = got ? got : choose(state, plan);
+    if (!got && spex_finals_hasten(&search->stage, &search->results, budget))
+        got = spex_search_finals(search, budget, plan);
+    if (!got && !search->design)
+        got = spex_search_settle(search, plan->levels);
+    if (got < 0 && got != -EAGAIN)
+        return got;
+    return spex_results_answer(&search->results, got > 0, plan->levels);
 }
 
 /* stop_run of a policy whose state begins with a struct spex_search. */

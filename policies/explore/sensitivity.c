@@ -5,12 +5,10 @@
  * Analysis, 2011). Results do not change the design; src/explore/findings/sensitivity.h analyses
  * them. */
 #include "policies/explore/effort.h"
-#include "policies/explore/lattice.h"
+#include "policies/explore/search.h"
 
 struct sensitivity {
-    const struct spex_space *space;
-    struct spex_lattice lattice;
-    struct spex_results results;
+    struct spex_search search;
     uint64_t effort;  /* runs, as far as time does not matter */
     uint64_t budget;  /* runs, as far as is known */
     size_t *base;     /* levels of the base */
@@ -25,22 +23,22 @@ static size_t sensitivity_state_size(const struct spex_space *space) {
 
 static void sensitivity_fini(void *state) {
     struct sensitivity *sensitivity = state;
-    spex_results_free(&sensitivity->results);
+    spex_search_free(&sensitivity->search);
     free(sensitivity->base);
     free(sensitivity->other);
 }
 
 static int sensitivity_init(void *state, const struct spex_space *space) {
     struct sensitivity *sensitivity = state;
-    *sensitivity = (struct sensitivity){
-        .space = space, .results = {.space = space}, .parameter = space->parameter_count};
+    *sensitivity = (struct sensitivity){.parameter = space->parameter_count};
+    spex_search_init(&sensitivity->search, space);
+    sensitivity->search.design = true;
     sensitivity->base = calloc(space->parameter_count, sizeof(size_t));
     sensitivity->other = calloc(space->parameter_count, sizeof(size_t));
     if (!sensitivity->base || !sensitivity->other) {
         sensitivity_fini(sensitivity);
         return -ENOMEM;
     }
-    spex_lattice_init(&sensitivity->lattice, space);
     sensitivity->effort = sensitivity->budget =
         spex_effort(space, spex_configurations_distinct(space, sensitivity->base));
     return 0;
@@ -53,10 +51,11 @@ static uint64_t sensitivity_runs(const void *state) {
 /* Chooses a base that was not run yet. The configuration that gives the neighbours their levels
  * need not be allowed as a whole. */
 static bool sensitivity_next_base(struct sensitivity *sensitivity, size_t *levels) {
-    if (!spex_lattice_next(&sensitivity->lattice, &sensitivity->results, levels))
+    struct spex_search *search = &sensitivity->search;
+    if (!spex_search_untried(search, levels))
         return false;
-    memcpy(sensitivity->base, levels, sensitivity->space->parameter_count * sizeof(*levels));
-    spex_lattice_point(&sensitivity->lattice, sensitivity->other);
+    memcpy(sensitivity->base, levels, search->space->parameter_count * sizeof(*levels));
+    spex_lattice_point(&search->lattice, sensitivity->other);
     sensitivity->parameter = 0;
     return true;
 }
@@ -64,7 +63,7 @@ static bool sensitivity_next_base(struct sensitivity *sensitivity, size_t *level
 /* Sets `levels` to the base with another level of parameter `p`: the other configuration's, or the
  * next one that is allowed. False when the parameter does not apply or no such level is found. */
 static bool sensitivity_neighbour(struct sensitivity *sensitivity, size_t p, size_t *levels) {
-    const struct spex_space *space = sensitivity->space;
+    const struct spex_space *space = sensitivity->search.space;
     size_t bytes = space->parameter_count * sizeof(*levels), count = space->parameters[p].count;
     for (size_t i = 0; i < count && i < 16; i++) {
         memcpy(levels, sensitivity->base, bytes);
@@ -75,21 +74,18 @@ static bool sensitivity_neighbour(struct sensitivity *sensitivity, size_t p, siz
     return false;
 }
 
-static bool sensitivity_choose(struct sensitivity *sensitivity, size_t *levels) {
-    while (sensitivity->parameter < sensitivity->space->parameter_count)
-        if (sensitivity_neighbour(sensitivity, sensitivity->parameter++, levels))
-            return true;
-    return sensitivity_next_base(sensitivity, levels);
+static int sensitivity_choose(void *state, struct spex_plan *plan) {
+    struct sensitivity *sensitivity = state;
+    while (sensitivity->parameter < sensitivity->search.space->parameter_count)
+        if (sensitivity_neighbour(sensitivity, sensitivity->parameter++, plan->levels))
+            return 1;
+    return sensitivity_next_base(sensitivity, plan->levels);
 }
 
 static int sensitivity_next(void *state, struct spex_plan *plan) {
     struct sensitivity *sensitivity = state;
-    sensitivity->budget = spex_effort_now(sensitivity->space, plan, sensitivity->effort);
-    if (sensitivity->results.planned >= sensitivity->budget ||
-        !sensitivity_choose(sensitivity, plan->levels))
-        return 0;
-    int err = spex_results_plan(&sensitivity->results, plan->levels);
-    return err ? err : 1;
+    sensitivity->budget = spex_effort_now(sensitivity->search.space, plan, sensitivity->effort);
+    return spex_search_next(sensitivity, sensitivity->budget, plan, sensitivity_choose);
 }
 
 SPEX_POLICY(sensitivity) = {
@@ -99,5 +95,6 @@ SPEX_POLICY(sensitivity) = {
     .init = sensitivity_init,
     .next = sensitivity_next,
     .runs = sensitivity_runs,
+    .run_finished = spex_search_run_finished,
     .fini = sensitivity_fini,
 };

@@ -197,7 +197,9 @@ static int tpe_propose(struct tpe *tpe, size_t *levels) {
 }
 
 /* 1 with levels; 0: no more runs are wanted; or -ENOMEM. */
-static int tpe_choose(struct tpe *tpe, size_t *levels) {
+static int tpe_choose(void *state, struct spex_plan *plan) {
+    struct tpe *tpe = state;
+    size_t *levels = plan->levels;
     double planned = (double)tpe->search.results.planned, budget = (double)tpe->budget;
     bool designed = planned >= DESIGN * budget;
     if (spex_search_measure(&tpe->search, tpe->budget, designed, levels) ||
@@ -212,14 +214,7 @@ static int tpe_choose(struct tpe *tpe, size_t *levels) {
 static int tpe_next(void *state, struct spex_plan *plan) {
     struct tpe *tpe = state;
     tpe->budget = spex_effort_now(tpe->search.space, plan, tpe->effort);
-    if (tpe->search.results.planned >= tpe->budget)
-        return 0;
-    int got = spex_search_finals(&tpe->search, tpe->budget, plan);
-    if (got)
-        return got == -ENOMEM ? got
-                              : spex_results_answer(&tpe->search.results, got > 0, plan->levels);
-    got = tpe_choose(tpe, plan->levels);
-    return got < 0 ? got : spex_search_answer(&tpe->search, got, tpe->budget, plan);
+    return spex_search_next(tpe, tpe->budget, plan, tpe_choose);
 }
 
 static void tpe_fini(void *state) {

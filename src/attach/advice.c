@@ -69,18 +69,20 @@ static void say_more(const struct spex_attachment *attachment, const struct lack
     say(line);
 }
 
-/* Another way to count it, which costs next to nothing. */
-static void say_slots(const struct spex_attachment *attachment, size_t f,
-                      void (*say)(const char *line)) {
+/* Another way to count it, which costs next to nothing: all executions, or else calls from other objects. */
+static void say_cheaper(const struct spex_attachment *attachment, size_t f,
+                        void (*say)(const char *line)) {
     const struct spex_process_function *function = &attachment->functions.items[f];
-    double cost = spex_hit_cost_ns(&attachment->costs.of[SPEX_HIT_SLOT][SPEX_SITE_COUNTS]);
+    bool patch = !function->placement.patch.refused;
+    enum spex_hit hit = patch ? SPEX_HIT_PATCH : SPEX_HIT_SLOT;
+    double cost = spex_hit_cost_ns(&attachment->costs.of[hit][SPEX_SITE_COUNTS]);
     char line[384];
     if (function->timed || function->arguments.count || function->site_count || *function->rung ||
         cost <= 0)
         return;
-    snprintf(line, sizeof(line),
-             "%.60s: func:%.60s:slots would count its calls from other objects, for %.2g ns each",
-             function->name, function->name, cost);
+    snprintf(line, sizeof(line), "%.60s: func:%.60s:%s would count its %s, for %.2g ns each",
+             function->name, function->name, patch ? "patch" : "slots",
+             patch ? "executions" : "calls from other objects", cost);
     say(line);
 }
 
@@ -89,7 +91,7 @@ void spex_attached_advise(const struct spex_attachment *attachment, void (*say)(
     char line[384], names[96];
     if (lacking.more) {
         say_more(attachment, &lacking, say);
-        say_slots(attachment, lacking.worst, say);
+        say_cheaper(attachment, lacking.worst, say);
     }
     if (!lacking.never)
         return;
@@ -100,5 +102,5 @@ void spex_attached_advise(const struct spex_attachment *attachment, void (*say)(
         "bound",
         names);
     say(line);
-    say_slots(attachment, lacking.unbounded, say);
+    say_cheaper(attachment, lacking.unbounded, say);
 }

@@ -30,8 +30,8 @@ struct spex_attached_time {
 struct spex_attached_function {
     enum spex_attached_state state;
     bool on;
-    /* Calls through slots count. */
-    bool slots;
+    /* Code in the program counts: a stub or a trampoline. */
+    bool stubs;
     /* The user was told that it is not on all the time. */
     bool said;
     /* The number of its first site, and of how many in all: those that count, and those of its ends, which follow. It
@@ -127,6 +127,10 @@ struct spex_attachment {
     /* When there was the last look at the functions that are on all the time. */
     double looked_on;
     uint64_t produced, lost;
+    /* Functions of globs that have breakpoints, as what was asked for cannot be. */
+    size_t on_breakpoints;
+    /* Slots and patches that could not be taken back in the end. */
+    size_t left;
 };
 
 static inline bool spex_attached_is_timed(const struct spex_attached_function *one) {

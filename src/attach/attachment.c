@@ -53,14 +53,20 @@ static void refuse(struct spex_attachment *attachment, size_t f, const char *why
 }
 
 /* Where that is not possible, breakpoints count. */
-static void reach_slots(struct spex_attachment *attachment, size_t site,
-                        struct spex_process_function *function) {
+static void reach(struct spex_attachment *attachment, size_t site,
+                  struct spex_process_function *function) {
     char line[384];
     struct spex_error error = {.text = "there are none of this kind"};
     const struct spex_kind_of_site *kind = attachment->options.kind;
-    if (function->imports &&
-        (!kind->reach || kind->reach(attachment->sites, site, function->imports, &error) != 0))
-        spex_process_function_leave_slots(function, error.text);
+    const struct spex_way way = {function->imports, function->moved};
+    if (spex_process_function_has_way(function) &&
+        (!kind->reach || kind->reach(attachment->sites, site, &way, &error) != 0))
+        spex_process_function_leave_way(function, error.text);
+    if (*function->rung && !spex_process_function_has_way(function) &&
+        spex_function_choice_is_glob(&attachment->choices->items[function->choice])) {
+        attachment->on_breakpoints++;
+        *function->rung = '\0';
+    }
     if (!*function->rung)
         return;
     snprintf(line, sizeof(line), "%.100s: %s", function->name, function->rung);
@@ -86,11 +92,23 @@ static void add_function(struct spex_attachment *attachment, size_t f) {
         refuse(attachment, f, "there are too many breakpoints");
         return;
     }
-    reach_slots(attachment, one->site, function);
-    one->slots = function->imports != NULL;
+    reach(attachment, one->site, function);
+    one->stubs = spex_process_function_has_way(function);
     for (unsigned s = 0; s < one->sites; s++)
         attachment->site_functions[attachment->site_count++] = (uint32_t)f;
     set_cost(attachment, f);
+}
+
+static void say_on_breakpoints(const struct spex_attachment *attachment) {
+    char line[160];
+    size_t count = attachment->on_breakpoints;
+    if (!count)
+        return;
+    snprintf(
+        line, sizeof(line),
+        "%zu function%s by breakpoints, not as asked for: spex probes %d --functions tells why",
+        count, count == 1 ? "" : "s", (int)attachment->program->process);
+    attachment->options.say(line);
 }
 
 /* Functions of files that were mapped since. */
@@ -102,8 +120,10 @@ static int find(struct spex_attachment *attachment, struct spex_error *error) {
     if (err)
         return err;
     spex_attached_limit(attachment);
+    attachment->on_breakpoints = 0;
     for (; attachment->count < attachment->functions.count; attachment->count++)
         add_function(attachment, attachment->count);
+    say_on_breakpoints(attachment);
     return 0;
 }
 
@@ -121,7 +141,7 @@ static int open_sites(struct spex_attachment *attachment, struct spex_error *err
     pid_t thread = attachment->program->thread;
     allow_descriptors();
     int err = spex_hit_costs_measure(kind, &attachment->costs, error);
-    if (err && spex_function_choices_are_slots(attachment->choices))
+    if (err && spex_function_choices_need_no_breakpoints(attachment->choices))
         err = 0;
     return err ? err : kind->open(&attachment->sites, SPEX_SITES_MAX, thread, error);
 }
@@ -130,11 +150,12 @@ static int open_sites(struct spex_attachment *attachment, struct spex_error *err
 static void clean(const struct spex_attachment *attachment) {
     char line[160];
     const struct spex_kind_of_site *kind = attachment->options.kind;
-    size_t slots = kind->clean ? kind->clean(attachment->sites) : 0;
-    if (slots) {
+    size_t cleaned = kind->clean ? kind->clean(attachment->sites) : 0;
+    if (cleaned) {
         snprintf(line, sizeof(line),
-                 "put back %zu slot%s that a command which was killed has left in the program",
-                 slots, slots == 1 ? "" : "s");
+                 "put back %zu slot%s or patch%s that a command which was killed has left in the "
+                 "program",
+                 cleaned, cleaned == 1 ? "" : "s", cleaned == 1 ? "" : "es");
         attachment->options.say(line);
     }
     size_t removed = spex_leftovers_remove(attachment->program, kind, attachment->sites);

@@ -13,6 +13,19 @@
 
 struct spex_attachment;
 
+/* An execution of a function that has ended. */
+struct spex_function_execution {
+    const struct spex_process_function *function;
+    double seconds;
+    /* In the order of the function's arguments. */
+    const double *arguments;
+    /* Executions that it stands for. */
+    double weight;
+    /* When it ended: seconds of CLOCK_MONOTONIC. */
+    double end;
+    uint32_t thread;
+};
+
 struct spex_attachment_options {
     const struct spex_kind_of_site *kind;
     /* The share of the program's CPU time that may be spent; 1: all that it takes. */
@@ -22,10 +35,11 @@ struct spex_attachment_options {
     const struct spex_function_search *search;
     /* Lines for the user, such as what a function would cost. */
     void (*say)(const char *line);
-    /* NULL, or what takes executions that are timed as they end: the time, the arguments, and
-     * how many executions it stands for. */
-    void (*execution)(void *user, const struct spex_process_function *function, double seconds,
-                      const double *arguments, double weight);
+    /* NULL, or what takes executions that are timed, as they end. */
+    void (*execution)(void *user, const struct spex_function_execution *execution);
+    /* NULL, or what takes records as programs with spex make them: of times (LAT) at the end, of arguments (SNAPSHOT) at
+     * the begin. A tick is a nanosecond of CLOCK_MONOTONIC; the probe's number is the function's. */
+    void (*record)(void *user, const struct spex_record *record);
     void *user;
 };
 
@@ -59,7 +73,11 @@ int spex_attachment_alarms(const struct spex_attachment *attachment);
 void spex_attachment_profile(struct spex_attachment *attachment, struct spex_profile *profile);
 void spex_attachment_end(struct spex_attachment *attachment, struct spex_profile *profile);
 
-/* Lines about functions whose times are not all there, or that were refused. */
+/* A line for each reason why functions are not looked at; `again`: also of those of which it has been said. */
+void spex_attachment_tell_refused(struct spex_attachment *attachment, bool again,
+                                  void (*say)(const char *line));
+
+/* Lines about functions whose times are not all there, or which calls are missed. */
 void spex_attachment_tell(const struct spex_attachment *attachment, void (*say)(const char *line));
 
 /* Executions that were not recorded for want of room, of all functions. */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/patches/trampoline.h"
 #include "attach/slots/stub.h"
 #include "attach/test_functions.h"
 #include "base/ascending.h"
@@ -186,11 +187,10 @@ static double written_ns(const struct measuring *measuring, void (*call)(void), 
 }
 
 /* What is less than a nanosecond is not told apart. */
-static void measure_stub(const struct measuring *measuring) {
-    void (*function)(void) = spex_test_function_of(SPEX_HIT_STEPPED, SPEX_SITE_COUNTS).call;
-    void (*stub)(void) = spex_stub_here(function);
+static void measure_stub(const struct measuring *measuring, enum spex_hit hit,
+                         void (*function)(void), void (*stub)(void)) {
     const size_t bytes[] = {LINE, measuring->memory_bytes, measuring->second_bytes};
-    struct spex_hit_cost *cost = &measuring->costs->of[SPEX_HIT_SLOT][SPEX_SITE_COUNTS];
+    struct spex_hit_cost *cost = &measuring->costs->of[hit][SPEX_SITE_COUNTS];
     double *costs[] = {&cost->least, &cost->most, &cost->coldest}, before = 1;
     for (unsigned b = 0; stub && b < 3; b++) {
         *costs[b] =
@@ -200,9 +200,17 @@ static void measure_stub(const struct measuring *measuring) {
     }
 }
 
+static void measure_stubs(const struct measuring *measuring) {
+    void (*function)(void) = spex_test_function_of(SPEX_HIT_STEPPED, SPEX_SITE_COUNTS).call;
+    void (*patched)(void);
+    measure_stub(measuring, SPEX_HIT_SLOT, function, spex_stub_here(function));
+    if (spex_trampoline_here(&function, &patched))
+        measure_stub(measuring, SPEX_HIT_PATCH, function, patched);
+}
+
 /* A processor without a function for a kind of hit has no such hits. */
 static int measure_all(const struct measuring *measuring) {
-    measure_stub(measuring);
+    measure_stubs(measuring);
     int err = measure_switching(measuring);
     for (int h = 0; !err && h < SPEX_HITS; h++) {
         if (!spex_test_function_of((enum spex_hit)h, SPEX_SITE_COUNTS).call)

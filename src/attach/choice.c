@@ -12,19 +12,20 @@
 
 #define EXPECTED                                                                                   \
     "expected func:NAME, func:OBJECT:NAME or func:OBJECT+0xADDRESS, with arguments such as "       \
-    "(_,_,n), and :cnt, :lat or :slots, behind it, or usdt:PROVIDER:NAME"
+    "(_,_,n), and :cnt, :lat, :slots or :patch, behind it, or usdt:PROVIDER:NAME"
 
 static int fail_syntax(const char *text, const char *why, struct spex_error *error) {
     return spex_fail(error, -EINVAL, "\"%s\": %s; %s", text, why, EXPECTED);
 }
 
-/* Takes ":cnt", ":lat" or ":slots" off the end. */
+/* Takes ":cnt", ":lat", ":slots" or ":patch" off the end. */
 static void take_type(char *text, struct spex_function_choice *choice) {
     const char *arguments = strrchr(text, ')');
     char *colon = strrchr(arguments ? arguments : text, ':');
     choice->timed = colon && strcmp(colon, ":lat") == 0;
     choice->slots = colon && strcmp(colon, ":slots") == 0;
-    if (choice->timed || choice->slots || (colon && strcmp(colon, ":cnt") == 0))
+    choice->patched = colon && strcmp(colon, ":patch") == 0;
+    if (choice->timed || choice->slots || choice->patched || (colon && strcmp(colon, ":cnt") == 0))
         *colon = '\0';
 }
 
@@ -101,6 +102,8 @@ static int take_choice(char *text, struct spex_function_choice *choice, struct s
     if (choice->slots && (choice->probe || choice->arguments.count))
         return fail_syntax(text, "calls through slots are those of a function, without arguments",
                            error);
+    if (choice->patched && (choice->probe || choice->arguments.count))
+        return fail_syntax(text, "a patch counts a function, without arguments", error);
     choice->text = strdup(text);
     if (!choice->text)
         return spex_fail(error, -ENOMEM, "out of memory");
@@ -110,6 +113,9 @@ static int take_choice(char *text, struct spex_function_choice *choice, struct s
     bool address = take_address(what, choice);
     if (address && choice->slots)
         return fail_syntax(choice->text, "an address has no slots", error);
+    if (address && choice->patched)
+        return fail_syntax(choice->text, "a patch is at the beginning of a function, by its name",
+                           error);
     if (address)
         return choice->object ? 0 : spex_fail(error, -ENOMEM, "out of memory");
     return take_name(what, choice->text, choice, error);
@@ -161,9 +167,9 @@ void spex_function_choices_free(struct spex_function_choices *choices) {
     *choices = (struct spex_function_choices){.items = NULL};
 }
 
-bool spex_function_choices_are_slots(const struct spex_function_choices *choices) {
+bool spex_function_choices_need_no_breakpoints(const struct spex_function_choices *choices) {
     for (size_t c = 0; c < choices->count; c++)
-        if (!choices->items[c].slots)
+        if (!choices->items[c].slots && !choices->items[c].patched)
             return false;
     return choices->count > 0;
 }
@@ -173,9 +179,21 @@ static const char *last_part(const char *path) {
     return slash ? slash + 1 : path;
 }
 
+/* "libz.so.1" is what programs call the library in the file libz.so.1.2.13. */
+static bool is_version_of(const char *file, const char *object) {
+    size_t length = strlen(object);
+    return strstr(object, ".so") && strncmp(file, object, length) == 0 && file[length] == '.' &&
+           file[length + 1] >= '0' && file[length + 1] <= '9';
+}
+
+bool spex_function_choice_is_glob(const struct spex_function_choice *choice) {
+    return choice->name && strpbrk(choice->name, "*?[");
+}
+
 bool spex_function_choice_has_object(const struct spex_function_choice *choice, const char *path) {
     return !*choice->object || fnmatch(choice->object, path, 0) == 0 ||
-           fnmatch(choice->object, last_part(path), 0) == 0;
+           fnmatch(choice->object, last_part(path), 0) == 0 ||
+           is_version_of(last_part(path), choice->object);
 }
 
 bool spex_function_choice_has_name(const struct spex_function_choice *choice, const char *name) {

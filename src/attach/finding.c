@@ -47,21 +47,34 @@ void spex_finding_refuse(struct spex_process_function *function, const char *why
     snprintf(function->refused, sizeof(function->refused), "%s", why);
 }
 
-/* A breakpoint may stand in front of it, which is another tool's like this one, or a debugger's. */
+/* Whether a jump that the file does not have begins before an instruction: within it bytes may be the file's by chance. */
+static bool is_patched(const uint8_t *there, const uint8_t *expected, size_t before) {
+    for (size_t b = 0; b < before; b++)
+        if (there[b] == 0xe9 && memcmp(there + b, expected + b, before - b) != 0)
+            return true;
+    return false;
+}
+
+/* Breakpoints may stand there, which are another tool's like this one, or a debugger's. */
 bool spex_finding_is_unchanged(const struct spex_finding *finding, uint64_t address) {
-    uint8_t there[16];
+    enum { INSTRUCTION = 16 };
+    uint8_t there[INSTRUCTION + SPEX_MOVED_BYTES_MAX];
     struct spex_instruction instruction;
-    size_t most, got;
+    size_t most, before = address - finding->object.code.address;
     const uint8_t *expected = spex_object_functions_bytes(&finding->object, address, &most);
     if (spex_decode(expected, most, address, &instruction))
         most = instruction.bytes;
-    most = most < sizeof(there) ? most : sizeof(there);
-    got = spex_program_read(finding->program, address + finding->to_address, there, most);
-    if (got != most)
+    before = before < SPEX_MOVED_BYTES_MAX ? before : SPEX_MOVED_BYTES_MAX;
+    most = before + (most < INSTRUCTION ? most : INSTRUCTION);
+    expected -= before;
+    if (spex_program_read(finding->program, address - before + finding->to_address, there, most) !=
+        most)
         return false;
 #ifdef __x86_64__
-    if (got && there[0] == 0xcc && !finding->traced)
-        there[0] = expected[0];
+    for (size_t b = 0; b < most; b++)
+        if (there[b] == 0xcc && !finding->traced)
+            there[b] = expected[b];
 #endif
-    return memcmp(there, expected, most) == 0;
+    return memcmp(there + before, expected + before, most - before) == 0 &&
+           !is_patched(there, expected, before);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <unistd.h>
@@ -143,7 +144,7 @@ void spex_kernel_memory_close(struct spex_kernel_memory *memory) {
 
 /* A program that is written. */
 struct writing {
-    struct bpf_insn code[128];
+    struct bpf_insn code[160];
     unsigned count;
 };
 
@@ -158,6 +159,12 @@ static void put(struct writing *to, uint8_t code, uint8_t target, uint8_t source
 
 static void put_number(struct writing *to, uint8_t target, int32_t number) {
     put(to, BPF_ALU64 | BPF_MOV | BPF_K, target, 0, 0, number);
+}
+
+/* Takes two instructions. */
+static void put_wide(struct writing *to, uint8_t target, uint64_t number) {
+    put(to, BPF_LD | BPF_DW, target, 0, 0, (int32_t)number);
+    put(to, 0, 0, 0, 0, (int32_t)(number >> 32));
 }
 
 static void put_copy(struct writing *to, uint8_t target, uint8_t source) {
@@ -252,6 +259,11 @@ static void put_store(struct writing *to, uint8_t source, size_t member) {
     put(to, BPF_STX | BPF_MEM | BPF_DW, COUNTS, source, (int16_t)member, 0);
 }
 
+/* The lower 32 bits. */
+static void put_store_half(struct writing *to, uint8_t source, size_t member) {
+    put(to, BPF_STX | BPF_MEM | BPF_W, COUNTS, source, (int16_t)member, 0);
+}
+
 /* What the registers of arguments have. */
 static void put_registers(struct writing *to) {
 #if defined(__x86_64__)
@@ -269,9 +281,33 @@ static void put_registers(struct writing *to) {
 #endif
 }
 
+/* The thread's id as this process's PID namespace has it, if it is the thread's own; else as the first namespace has it. */
+static void put_thread(struct writing *to) {
+    enum { IDS = -(int)sizeof(struct bpf_pidns_info) };
+    struct stat own;
+    put_call(to, BPF_FUNC_get_current_pid_tgid);
+    put_store_half(to, BPF_REG_0, offsetof(struct spex_site_record, thread));
+    if (stat("/proc/self/ns/pid", &own) != 0)
+        return;
+    put_wide(to, BPF_REG_1, own.st_dev);
+    put_wide(to, BPF_REG_2, own.st_ino);
+    put_copy(to, BPF_REG_3, BPF_REG_10);
+    put(to, BPF_ALU64 | BPF_ADD, BPF_REG_3, 0, 0, IDS);
+    put_number(to, BPF_REG_4, sizeof(struct bpf_pidns_info));
+    put_call(to, BPF_FUNC_get_ns_current_pid_tgid);
+    unsigned other = put_jump(to, BPF_JNE, BPF_REG_0, 0);
+    put(to, BPF_LDX | BPF_MEM | BPF_W, BPF_REG_1, BPF_REG_10,
+        IDS + (int)offsetof(struct bpf_pidns_info, pid), 0);
+    put_store_half(to, BPF_REG_1, offsetof(struct spex_site_record, thread));
+    land(to, other);
+}
+
 /* Fills in the record and hands it over. The time of a beginning is read as late as can be. */
 static void put_record(struct writing *to, bool tells) {
     put_copy(to, COUNTS, BPF_REG_0);
+    put_call(to, BPF_FUNC_get_smp_processor_id);
+    put_store_half(to, BPF_REG_0, offsetof(struct spex_site_record, cpu));
+    put_thread(to);
     if (tells)
         put_registers(to);
     put(to, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, THREAD, STACK_POINTER, 0);

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "attach/arguments.h"
+#include "attach/code/arguments.h"
 #include "attach/code/hit.h"
 #include "text/error.h"
 
@@ -28,6 +28,9 @@ struct spex_site_record {
     uint64_t stack_pointer;
     /* CLOCK_MONOTONIC. */
     uint64_t ns;
+    /* The kernel's id of it, in this process's PID namespace, if that has it. */
+    uint32_t thread;
+    uint32_t cpu;
     /* The site's number. */
     uint64_t site;
     /* Those of a site that tells. */
@@ -50,6 +53,13 @@ struct spex_instruction_site {
 
 struct spex_sites;
 struct spex_imports;
+struct spex_moved;
+
+/* How a function is counted without a breakpoint: through slots, or by a patch of its first instructions. One is NULL. */
+struct spex_way {
+    const struct spex_imports *imports;
+    const struct spex_moved *moved;
+};
 
 struct spex_kind_of_site {
     const char *name;
@@ -58,10 +68,12 @@ struct spex_kind_of_site {
      * on. */
     int (*open)(struct spex_sites **sites, size_t count, pid_t thread, struct spex_error *error);
     void (*close)(struct spex_sites *sites);
-    /* NULL, or puts back slots that commands which were killed have left. Returns how many. */
+    /* NULL, or puts back what commands which were killed have left. Returns how much that was. */
     size_t (*clean)(struct spex_sites *sites);
-    /* NULL, or has a site count calls through slots from now on. `imports` is copied. 0 or a negative errno value: it cannot. */
-    int (*reach)(struct spex_sites *sites, size_t number, const struct spex_imports *imports,
+    /* NULL, or puts back what this one has written, before all is closed. Returns how much cannot be. */
+    size_t (*end)(struct spex_sites *sites);
+    /* NULL, or has a site be counted in this way from now on, which is copied. 0 or a negative errno value: it cannot. */
+    int (*reach)(struct spex_sites *sites, size_t number, const struct spex_way *way,
                  struct spex_error *error);
     /* Switches on sites of one file, numbered from `first` on. They count in all of the process's threads,
      * also those that begin later, and nowhere else. It may wait for some hundredths of a second, and the
@@ -92,7 +104,10 @@ struct spex_kind_of_site {
 /* By breakpoints of the kernel. */
 extern const struct spex_kind_of_site spex_uprobes;
 
-/* The same, but for sites that are reached through slots. */
-extern const struct spex_kind_of_site spex_slots;
+/* By stubs that calls through slots lead to, and by patches. They have no records and no alarms. */
+extern const struct spex_kind_of_site spex_slots, spex_patches;
+
+/* Each site by one of these: a breakpoint, unless it is reached in another way. */
+extern const struct spex_kind_of_site spex_all_kinds;
 
 #endif

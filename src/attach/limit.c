@@ -23,10 +23,6 @@ struct limit {
     size_t *left_out, *named;
 };
 
-static bool is_glob(const struct spex_function_choice *choice) {
-    return choice->name && strpbrk(choice->name, "*?[");
-}
-
 static double cost_of(const struct spex_attachment *attachment,
                       const struct spex_process_function *function) {
     bool timed = function->timed && !function->placement.endless;
@@ -40,7 +36,7 @@ static void add_up(const struct spex_attachment *attachment, struct limit *limit
     for (size_t f = attachment->count; f < attachment->functions.count; f++) {
         const struct spex_process_function *function = &attachment->functions.items[f];
         double cost = cost_of(attachment, function);
-        bool glob = is_glob(&attachment->choices->items[function->choice]);
+        bool glob = spex_function_choice_is_glob(&attachment->choices->items[function->choice]);
         limit->all += cost;
         limit->by_globs += glob ? cost : 0;
         limit->globs += glob && cost > 0;
@@ -56,7 +52,7 @@ static void decide(const struct spex_attachment *attachment, struct limit *limit
     double due = 1;
     for (size_t f = attachment->count; f < attachment->functions.count; f++) {
         const struct spex_process_function *function = &attachment->functions.items[f];
-        if (!is_glob(&attachment->choices->items[function->choice]) ||
+        if (!spex_function_choice_is_glob(&attachment->choices->items[function->choice]) ||
             cost_of(attachment, function) <= 0)
             continue;
         bool kept = due >= 1;

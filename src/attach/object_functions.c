@@ -135,6 +135,7 @@ static void drop_doubles(struct spex_object_functions *functions) {
     size_t kept = 0;
     for (size_t f = 0; f < functions->count; f++) {
         struct spex_object_function *item = &functions->items[f];
+        functions->preempted |= strcmp(item->name, "runtime.asyncPreempt") == 0;
         struct spex_object_function *last = kept ? &functions->items[kept - 1] : NULL;
         if (last && last->address == item->address && strcmp(last->name, item->name) == 0) {
             last->resolver |= item->resolver;
@@ -289,6 +290,11 @@ int spex_object_functions_place(struct spex_object_functions *functions, size_t 
         .beyond = beyond,
         .reached = reached};
     spex_place(&code, placement);
+    /* Of a part its function may have addresses in a table. */
+    if (is_part(function))
+        placement->patch.refused = "it is a part of another function";
+    if (functions->preempted)
+        placement->patch.refused = "it is of Go, where it may be left at any instruction";
     return 0;
 }
 

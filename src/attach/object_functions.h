@@ -37,6 +37,8 @@ struct spex_object_functions {
     /* For an object with functions; found when they are first asked for. */
     struct spex_near_jumps jumps;
     bool jumps_found;
+    /* It is of Go: a function may be left at any instruction by a handler, and gone on with later. */
+    bool preempted;
 };
 
 /* Reads the functions of the object behind `fd`, which stays the caller's; `name` is for messages. Only

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "attach/arguments.h"
+#include "attach/code/arguments.h"
 
 struct spex_pairing;
 

@@ -76,11 +76,11 @@ static double share_for_slices(const struct spex_attachment *attachment) {
     return left / (double)(sliced ? sliced : 1);
 }
 
-/* With caches that are used for something else it takes more than was measured at the begin. Slots are written in next to no
- * time: what the thread takes that does it is seen. */
+/* With caches that are used for something else it takes more than was measured at the begin. Slots, and the bytes of
+ * trampolines, are written in next to no time: what the thread takes that does it is seen. */
 double spex_attached_switching(const struct spex_attachment *attachment,
                                const struct spex_attached_function *one) {
-    double measured = one->slots ? 0 : attachment->costs.switching / 1e9 * one->sites;
+    double measured = one->stubs ? 0 : attachment->costs.switching / 1e9 * one->sites;
     uint64_t seen = attachment->switchings_seen;
     return seen ? fmax(2 * attachment->switchings_cost / (double)seen, measured) : measured;
 }
@@ -133,7 +133,7 @@ static double length_of(const struct spex_attachment *attachment,
                         const struct spex_attached_function *one) {
     double switching = spex_attached_switching(attachment, one);
     double a_second = hits_cost(attachment, one);
-    bool waited = spex_attached_is_timed(one) || one->slots;
+    bool waited = spex_attached_is_timed(one) || one->stubs;
     double most = waited ? SPEX_SLICE_WAITED : period_most(attachment) / 2;
     double left = granted_for_each(attachment) - switching;
     double worth = left > 0 ? fmin(switching, left) : switching;

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <spex/record.h>
+
 #include "attach/finding.h"
 #include "observe/objects/mapped_objects.h"
 
@@ -70,6 +72,7 @@ static void take(struct spex_finding *finding, size_t index,
     if (same) {
         same->timed |= choice->timed;
         same->slots &= choice->slots;
+        same->patched &= choice->patched;
         if (choice->arguments.count && !same->site_count) {
             same->arguments = choice->arguments;
             place(finding, same, index);
@@ -83,6 +86,7 @@ static void take(struct spex_finding *finding, size_t index,
         return;
     function->timed = choice->timed;
     function->slots = choice->slots;
+    function->patched = choice->patched;
     function->in_process = symbol->address + finding->to_address;
     function->choice = (size_t)(choice - finding->choices->items);
     function->arguments = choice->arguments;
@@ -133,6 +137,7 @@ static void take_choice(struct spex_finding *finding, size_t c, size_t from) {
     const struct spex_object_functions *object = &finding->object;
     if (!has_object(finding, choice))
         return;
+    finding->functions->objects[c]++;
     if (choice->probe) {
         spex_finding_take_probes(finding, c, from);
         return;
@@ -276,14 +281,28 @@ int spex_process_functions_find(struct spex_process_functions *functions,
                                    .traced = spex_program_is_traced(program)};
     if (!functions->matches)
         functions->matches = calloc(choices->count + 1, sizeof(*functions->matches));
-    if (!functions->matches)
+    if (!functions->objects)
+        functions->objects = calloc(choices->count + 1, sizeof(*functions->objects));
+    if (!functions->matches || !functions->objects)
         return spex_finding_out_of_memory(&finding);
     size_t before = functions->count;
     int err = spex_mapped_objects_visit(program->thread, take_file, &finding, error);
     err = finding.err ? finding.err : err;
-    if (!err)
-        spex_process_functions_find_slots(functions, before, program);
-    return err;
+    if (err)
+        return err;
+    spex_process_functions_find_slots(functions, before, program);
+    spex_process_functions_find_moved(functions, before, program);
+    return 0;
+}
+
+void spex_process_function_parameters(const struct spex_process_function *function, char *text,
+                                      size_t size) {
+    const struct spex_arguments *arguments = &function->arguments;
+    *text = '\0';
+    for (unsigned a = 0; a < arguments->count && a < SPEX_MAX_FIELDS; a++) {
+        size_t length = strlen(text);
+        snprintf(text + length, size - length, "%s%s", a ? ", " : "", arguments->items[a].name);
+    }
 }
 
 static void free_function(const struct spex_process_function *function) {
@@ -293,6 +312,7 @@ static void free_function(const struct spex_process_function *function) {
     if (function->imports)
         spex_imports_free(function->imports);
     free(function->imports);
+    free(function->moved);
 }
 
 void spex_process_functions_leave_out(struct spex_process_functions *functions, size_t from,
@@ -315,5 +335,6 @@ void spex_process_functions_free(struct spex_process_functions *functions) {
     free(functions->items);
     free(functions->files);
     free(functions->matches);
+    free(functions->objects);
     *functions = (struct spex_process_functions){.items = NULL};
 }

@@ -11,6 +11,7 @@
 #include "attach/choice.h"
 #include "attach/code/placement.h"
 #include "attach/kind.h"
+#include "attach/patches/trampoline.h"
 #include "attach/program.h"
 #include "attach/slots/imports.h"
 
@@ -41,14 +42,16 @@ struct spex_process_function {
     struct spex_arguments arguments;
     /* Other functions at the same address. */
     unsigned aliases;
-    /* Calls through slots are wanted. NULL: they are not, or there are none, so that breakpoints count; and what is to be
+    /* Calls through slots are wanted, or a patch. NULL: they are not, or cannot be, so that breakpoints count; and what is to be
      * said of that. */
-    bool slots;
+    bool slots, patched;
     struct spex_imports *imports;
+    struct spex_moved *moved;
     char rung[256];
     struct spex_placement placement;
-    /* Why it is not looked at; "": it can be. */
+    /* Why it is not looked at; "": it can be. And whether that has been said. */
     char refused[160];
+    bool refusal_said;
 };
 
 /* Where its executions are counted, or begin. */
@@ -65,6 +68,10 @@ static inline enum spex_site_task spex_process_function_task(
     return function->timed && !function->placement.endless ? SPEX_SITE_BEGINS : SPEX_SITE_COUNTS;
 }
 
+/* "fd, n": the names of its arguments. */
+void spex_process_function_parameters(const struct spex_process_function *function, char *text,
+                                      size_t size);
+
 struct spex_process_functions {
     struct spex_process_function *items;
     size_t count;
@@ -73,8 +80,8 @@ struct spex_process_functions {
     size_t file_count;
     /* Functions that a choice names and that there is no room for. */
     size_t left_out;
-    /* For each choice how many functions it names. */
-    size_t *matches;
+    /* For each choice how many functions it names, and how many objects. */
+    size_t *matches, *objects;
 };
 
 /* What is told while functions are looked for. */
@@ -93,10 +100,19 @@ int spex_process_functions_find(struct spex_process_functions *functions,
                                 const struct spex_program *program,
                                 const struct spex_function_search *search,
                                 struct spex_error *error);
-/* Finds the slots of functions from a number on of which they are wanted; and gives one's up, for this reason. */
+/* Finds the slots of functions from a number on of which they are wanted, and what a patch would move. */
 void spex_process_functions_find_slots(struct spex_process_functions *functions, size_t from,
                                        const struct spex_program *program);
-void spex_process_function_leave_slots(struct spex_process_function *function, const char *why);
+void spex_process_functions_find_moved(struct spex_process_functions *functions, size_t from,
+                                       const struct spex_program *program);
+
+/* Gives these up, for this reason. */
+void spex_process_function_leave_way(struct spex_process_function *function, const char *why);
+
+/* Whether it is counted by code in the program. */
+static inline bool spex_process_function_has_way(const struct spex_process_function *function) {
+    return function->imports || function->moved;
+}
 
 void spex_process_functions_free(struct spex_process_functions *functions);
 

@@ -183,13 +183,21 @@ bool spex_program_is_traced(const struct spex_program *program) {
     return tracer && strtol(tracer + strlen("\nTracerPid:"), NULL, 10) != 0;
 }
 
-bool spex_program_handles_traps(const struct spex_program *program) {
+/* Also where that cannot be read. */
+static bool handles(const struct spex_program *program, int number) {
     char text[4096];
     static const char caught[] = "\nSigCgt:";
     const char *signals =
         read_text(program->process, "status", text, sizeof(text)) ? strstr(text, caught) : NULL;
-    return !signals || (strtoull(signals + sizeof(caught) - 1, NULL, 16) >> (SIGTRAP - 1) & 1) ||
-           spex_program_is_traced(program);
+    return !signals || (strtoull(signals + sizeof(caught) - 1, NULL, 16) >> (number - 1) & 1);
+}
+
+bool spex_program_handles_traps(const struct spex_program *program) {
+    return handles(program, SIGTRAP) || spex_program_is_traced(program);
+}
+
+bool spex_program_handles_faults(const struct spex_program *program) {
+    return handles(program, SIGSEGV) || handles(program, SIGBUS);
 }
 
 bool spex_program_is_started_by(const struct spex_program *program, const struct stat *file) {

@@ -57,6 +57,9 @@ bool spex_program_is_traced(const struct spex_program *program);
 /* Whether it goes on when it executes a breakpoint that the kernel has not set: it is traced, or handles SIGTRAP itself. */
 bool spex_program_handles_traps(const struct spex_program *program);
 
+/* Whether it handles SIGSEGV or SIGBUS. */
+bool spex_program_handles_faults(const struct spex_program *program);
+
 /* Reads its memory. Returns how many bytes it got. */
 size_t spex_program_read(const struct spex_program *program, uint64_t address, void *bytes,
                          size_t count);

@@ -30,7 +30,8 @@ static void fill_held(const struct spex_attached_function *one, struct spex_prof
     struct spex_held_executions slowed =
         spex_slices_estimate(&one->slowed, &one->slowed_sum, &none);
     probe->held_count = slowed.margin >= 0 ? fmax(slowed.count - slowed.margin, 0) : 0;
-    probe->uncounted = INFINITY;
+    /* An execution takes a nanosecond at least. */
+    probe->uncounted = 1e9 * fmax(one->sum.held, one->held_seconds);
 }
 
 static void fill_values(struct spex_attachment *attachment, size_t f,
@@ -77,7 +78,6 @@ static void fill_row(struct spex_attachment *attachment, size_t f, uint32_t type
 /* A site of each row: what is on of it, and the names of its arguments. */
 static void fill_site(const struct spex_attachment *attachment, size_t f,
                       const struct spex_profile_probe *probe, struct spex_profile_site *site) {
-    const struct spex_arguments *arguments = &attachment->functions.items[f].arguments;
     *site = (struct spex_profile_site){.subsample = 1,
                                        .period = attachment->of[f].on,
                                        .probe_id = (uint16_t)f,
@@ -86,12 +86,9 @@ static void fill_site(const struct spex_attachment *attachment, size_t f,
                                        .declared = SPEX_PROFILE_NO_ID};
     memcpy(site->name, probe->name, sizeof(site->name));
     memcpy(site->provider, probe->provider, sizeof(site->provider));
-    bool told = probe->probe_type == SPEX_SNAPSHOT;
-    for (unsigned a = 0; told && a < arguments->count && a < SPEX_MAX_FIELDS; a++) {
-        size_t length = strlen(site->parameters);
-        snprintf(site->parameters + length, sizeof(site->parameters) - length, "%s%s",
-                 a ? ", " : "", arguments->items[a].name);
-    }
+    if (probe->probe_type == SPEX_SNAPSHOT)
+        spex_process_function_parameters(&attachment->functions.items[f], site->parameters,
+                                         sizeof(site->parameters));
 }
 
 /* Its row; and a second one, if it has both times and arguments. Returns how many. */
@@ -200,6 +197,8 @@ void spex_attachment_profile(struct spex_attachment *attachment, struct spex_pro
 
 void spex_attachment_end(struct spex_attachment *attachment, struct spex_profile *profile) {
     fill(attachment, profile, false);
+    if (attachment->options.kind->end)
+        attachment->left = attachment->options.kind->end(attachment->sites);
 }
 
 static void tell_unpaired(const struct spex_attachment *attachment, size_t f,
@@ -223,21 +222,56 @@ static void tell_unpaired(const struct spex_attachment *attachment, size_t f,
     }
 }
 
+/* Notes that it is said of all that have the reason of this one. Returns how many these are. */
+static size_t note_said(struct spex_process_functions *functions, const char *reason) {
+    size_t count = 0;
+    for (size_t f = 0; f < functions->count; f++) {
+        struct spex_process_function *function = &functions->items[f];
+        if (function->refusal_said || strcmp(function->refused, reason) != 0)
+            continue;
+        function->refusal_said = true;
+        count++;
+    }
+    return count;
+}
+
+void spex_attachment_tell_refused(struct spex_attachment *attachment, bool again,
+                                  void (*say)(const char *line)) {
+    struct spex_process_functions *functions = &attachment->functions;
+    for (size_t f = 0; again && f < functions->count; f++)
+        functions->items[f].refusal_said = false;
+    for (size_t f = 0; f < functions->count; f++) {
+        const struct spex_process_function *function = &functions->items[f];
+        char line[512], more[32] = "";
+        if (!*function->refused || function->refusal_said)
+            continue;
+        size_t others = note_said(functions, function->refused) - 1;
+        if (others)
+            snprintf(more, sizeof(more), ", and %zu more", others);
+        snprintf(line, sizeof(line), "%.200s of %.80s%s: %s", function->name, function->object,
+                 more, function->refused);
+        say(line);
+    }
+}
+
 void spex_attachment_tell(const struct spex_attachment *attachment, void (*say)(const char *line)) {
     for (size_t f = 0; f < attachment->count; f++) {
         const struct spex_process_function *function = &attachment->functions.items[f];
         char line[512];
-        if (*function->refused) {
-            snprintf(line, sizeof(line), "%s of %s: %s", function->name, function->object,
-                     function->refused);
-            say(line);
-        }
         if (*function->rung) {
             snprintf(line, sizeof(line), "%.200s: %s", function->name, function->rung);
             say(line);
         }
         if (spex_attached_is_timed(&attachment->of[f]))
             tell_unpaired(attachment, f, say);
+    }
+    if (attachment->left) {
+        char line[160];
+        snprintf(line, sizeof(line),
+                 "%zu patch%s, as the threads of the program cannot be stopped; the next command "
+                 "that looks at it tries again",
+                 attachment->left, attachment->left == 1 ? " stays" : "es stay");
+        say(line);
     }
     spex_attached_advise(attachment, say);
 }

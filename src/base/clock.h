@@ -15,6 +15,10 @@ int spex_clock_read(clockid_t clock, uint64_t *ns);
 /* The same in seconds. */
 double spex_clock_seconds(clockid_t clock);
 
+/* Standard deviation of the difference of two times that a clock tells, as a part of its step: each
+ * is somewhere in a step, so that the difference has a triangular distribution. */
+#define SPEX_STEP_DEVIATION 0.408
+
 /* One moment on both clocks. */
 struct spex_instant {
     uint64_t ticks;

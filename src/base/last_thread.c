@@ -23,7 +23,7 @@
 #include "base/service_thread.h"
 
 /* Nanoseconds between two looks: while the first thread is there; the same where it tells when it leaves; and once it has
- * left, or is about to. */
+ * left, or is about to: at first, twice as long after each, up to LOOK_NS, as the others may stay for long. */
 #define LOOK_NS      UINT64_C(1000000000)
 #define LOOK_TOLD_NS UINT64_C(10000000000)
 #define AGAIN_NS     UINT64_C(50000000)
@@ -35,7 +35,8 @@ static uint64_t due_ns;
 static bool ending;
 /* Relaxed: who looks too late by these is woken. The process whose first thread tells: a child has another one. */
 static pid_t told_in;
-static bool is_leaving;
+static bool is_leaving, has_left;
+static uint64_t again_ns;
 static void (*wake_lookers)(void);
 
 /* Takes no descriptor, of which the program may have none left. */
@@ -139,6 +140,11 @@ static void process_end_once(void) {
 }
 
 static uint64_t look_ns(void) {
+    uint64_t again = spex_load_relaxed(&again_ns);
+    if (spex_load_relaxed(&has_left)) {
+        spex_store_relaxed(&again_ns, again < LOOK_NS / 2 ? 2 * again : LOOK_NS);
+        return again;
+    }
     if (spex_load_relaxed(&is_leaving))
         return AGAIN_NS;
     return spex_load_relaxed(&told_in) == getpid() ? LOOK_TOLD_NS : LOOK_NS;
@@ -147,14 +153,25 @@ static uint64_t look_ns(void) {
 void spex_last_thread_is_told(void) {
     spex_store_relaxed(&told_in, getpid());
     spex_store_relaxed(&is_leaving, false);
+    spex_store_relaxed(&has_left, false);
 }
 
-void spex_last_thread_leaves(void) {
+static void look_soon(void) {
     void (*wake)(void) = spex_load_relaxed(&wake_lookers);
-    spex_store_relaxed(&is_leaving, true);
+    spex_store_relaxed(&again_ns, AGAIN_NS);
     spex_store_relaxed(&due_ns, spex_clock_ns(CLOCK_MONOTONIC) + AGAIN_NS);
     if (wake)
         wake();
+}
+
+void spex_last_thread_leaves(void) {
+    spex_store_relaxed(&is_leaving, true);
+    look_soon();
+}
+
+void spex_last_thread_another_leaves(void) {
+    if (spex_load_relaxed(&has_left) && spex_last_thread_wait_ns() > AGAIN_NS)
+        look_soon();
 }
 
 void spex_last_thread_wake_by(void (*wake)(void)) {
@@ -171,7 +188,11 @@ uint64_t spex_last_thread_wait_ns(void) {
 /* Two threads that look at once do no harm. */
 void spex_last_thread_look(void) {
     bool left = first_thread_has_left();
-    spex_store_relaxed(&due_ns, spex_clock_ns(CLOCK_MONOTONIC) + (left ? AGAIN_NS : look_ns()));
+    if (left && !spex_load_relaxed(&has_left)) {
+        spex_store_relaxed(&again_ns, AGAIN_NS);
+        spex_store_relaxed(&has_left, true);
+    }
+    spex_store_relaxed(&due_ns, spex_clock_ns(CLOCK_MONOTONIC) + look_ns());
     if (left && only_ours_are_left())
         process_end_once();
 }

@@ -27,6 +27,9 @@ void spex_last_thread_is_told(void);
  * woken. */
 void spex_last_thread_leaves(void);
 
+/* Another thread calls it when it is about to leave: once the first one has left, looks are frequent again. */
+void spex_last_thread_another_leaves(void);
+
 /* Sets what wakes the threads that look. */
 void spex_last_thread_wake_by(void (*wake)(void));
 

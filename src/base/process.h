@@ -19,7 +19,7 @@ bool spex_process_is_kept(void);
  * nobody can take there. */
 bool spex_process_is_unknown(void);
 
-/* What functions that return text say then. */
+/* The text that functions return then. */
 #define SPEX_PROCESS_UNKNOWN "this process was made by a fork that calls no handlers"
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What rounding leaves of differences. */
+/* Differences that are due to rounding alone. */
 #ifndef SPEX_BASE_ROUNDING_H
 #define SPEX_BASE_ROUNDING_H
 

@@ -18,13 +18,16 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/service_thread.h"
+#include "base/student.h"
 #include "probe/nesting.h"
+#include "probe/open_spans.h"
+#include "probe/regions.h"
 #include "probe/threads.h"
 #include "ring/probe_type.h"
 #include "ring/reserve.h"
 #include "ring/rings.h"
+#include "site/probe_state.h"
 #include "site/registry.h"
-#include "spans/open_spans.h"
 #include "stats/tracer.h"
 
 static struct {
@@ -46,9 +49,10 @@ static struct {
     uint64_t unfollowed;
     /* Counts of the rings, by type. Records that were pending belong to these metrics. */
     struct spex_ring_counts before[SPEX_PROBE_TYPES];
-    /* Executions of each site, and what was known of probes within each: of `sites` sites. Those that
-     * have come since had none. */
+    /* Executions of each site, outside of regions and in them, and what was known of probes within
+     * each: of `sites` sites. Those that have come since had none. */
     uint64_t *executions;
+    struct spex_region_executions *in_regions;
     struct spex_line_sums *nested;
     uint32_t sites;
 } metrics = {.lock = SPEX_LOCK_FREE};
@@ -76,7 +80,8 @@ static bool metrics_take_records(struct spex_sink *sink, const struct spex_batch
 
 /* One element more, so that there is memory in a program without sites. */
 static size_t before_bytes(void) {
-    return (metrics.sites + 1) * (sizeof(*metrics.executions) + sizeof(*metrics.nested));
+    return (metrics.sites + 1) *
+           (sizeof(*metrics.executions) + sizeof(*metrics.in_regions) + sizeof(*metrics.nested));
 }
 
 static uint64_t executions_before(uint32_t site) {
@@ -104,6 +109,13 @@ static void metrics_abandon(struct spex_sink *sink) {
     (void)sink;
 }
 
+/* Executions of a probe's site in a region since the process began. */
+static struct spex_region_executions site_in_region(uint32_t site) {
+    const struct spex_site_info *info = spex_site_info(site);
+    bool stands = info->region && !spex_site_is_region(info);
+    return stands ? spex_region_executions(site) : (struct spex_region_executions){0, 0};
+}
+
 /* Notes what there is of each site. False: there is no memory. */
 static bool before_note(void) {
     metrics.sites = spex_sites_count();
@@ -112,10 +124,13 @@ static bool before_note(void) {
         metrics.sites = 0;
         return false;
     }
-    metrics.nested = (struct spex_line_sums *)(void *)(metrics.executions + metrics.sites + 1);
+    metrics.in_regions = (void *)(metrics.executions + metrics.sites + 1);
+    metrics.nested = (void *)(metrics.in_regions + metrics.sites + 1);
     spex_threads_add_executions(metrics.executions, metrics.sites);
-    for (uint32_t i = 0; i < metrics.sites; i++)
+    for (uint32_t i = 0; i < metrics.sites; i++) {
+        metrics.in_regions[i] = site_in_region(i);
         spex_nesting_add_sums(&metrics.nested[i], i);
+    }
     return true;
 }
 
@@ -232,15 +247,32 @@ static bool find_traced(uint16_t probe_id, uint32_t probe_type, size_t *at) {
     return *at < spex_tracer_probes(metrics.tracer);
 }
 
-/* By their records, since these executions are not counted one by one. */
+/* Not by their records: of lost ones nothing tells how many executions each stood for, which changes
+ * with the period. */
+static struct spex_region_executions in_regions(uint32_t first) {
+    struct spex_region_executions sum = {0, 0};
+    for (uint32_t i = first; i != SPEX_MAX_SITES; i = spex_probe_next_site(i)) {
+        const struct spex_region_executions now = site_in_region(i);
+        sum.count += now.count;
+        sum.variance += now.variance;
+        if (i < metrics.sites) {
+            sum.count -= metrics.in_regions[i].count;
+            sum.variance -= metrics.in_regions[i].variance;
+        }
+    }
+    return sum;
+}
+
+/* The variance of what may have been executed without being chosen: where fewer were chosen than tell
+ * how many there are, their own variance is too small, and 0 where none was. Of what is expected three
+ * times there is at least one in 95 % of cases. */
+static double unchosen_variance(uint32_t first) {
+    double longest = spex_probe_state(first, 0).region_longest;
+    return pow(SPEX_UNSEEN_95 / SPEX_NORMAL_95, 2) * longest * (longest - 1);
+}
+
 double spex_metrics_in_regions(uint32_t first) {
-    const struct spex_site_info *info = spex_site_info(first);
-    struct spex_metrics found;
-    size_t at;
-    if (!find_traced(info->probe_id, info->probe_type, &at))
-        return 0;
-    spex_tracer_metrics(metrics.tracer, at, &found);
-    return found.region_count;
+    return in_regions(first).count;
 }
 
 void spex_metrics_slice(uint32_t first, double scale) {
@@ -287,7 +319,8 @@ static uint64_t fill_in_sites(struct spex_profile_probe *probe, uint32_t first) 
     uint64_t executions = 0;
     probe->nested = (struct spex_line_sums){0};
     for (uint32_t i = first; i != SPEX_MAX_SITES; i = spex_probe_next_site(i)) {
-        executions += spex_grown(executions_before(i), spex_threads_executions(i));
+        if (!spex_site_info(i)->region)
+            executions += spex_grown(executions_before(i), spex_threads_executions(i));
         spex_nesting_add_sums(&probe->nested, i);
         if (i < metrics.sites)
             spex_line_add_sums(&probe->nested, &metrics.nested[i], -1);
@@ -406,23 +439,21 @@ static void fill_in_series(struct spex_profile_row *row, size_t at) {
     }
 }
 
-/* Fills in the figures that come from records; returns the number of executions in regions. */
-static double fill_in_records(struct spex_profile_row *row) {
+/* Fills in the figures that come from records. */
+static void fill_in_records(struct spex_profile_row *row) {
     struct spex_profile_probe *probe = &row->probe;
     struct spex_metrics found;
     size_t at;
     if (!find_traced(probe->probe_id, probe->probe_type, &at))
-        return 0;
+        return;
     spex_tracer_metrics(metrics.tracer, at, &found);
     probe->series = (uint16_t)found.series;
     probe->weight = found.weight;
     probe->weight_squares = found.weight_squares;
-    probe->count_variance = found.region_variance;
     probe->records = found.records;
     memcpy(probe->marked, found.marked, sizeof(probe->marked));
     fill_in_slowest(probe, at);
     fill_in_series(row, at);
-    return found.region_count;
 }
 
 void spex_metrics_series(uint32_t first, struct spex_profile_row *row) {
@@ -444,8 +475,11 @@ void spex_metrics_spans(void) {
 void spex_metrics_probe(uint32_t first, struct spex_profile_row *row) {
     if (!metrics.tracer)
         return;
-    double in_regions = fill_in_records(row);
-    row->probe.count = (double)fill_in_sites(&row->probe, first) + in_regions;
+    const struct spex_region_executions inside = in_regions(first);
+    fill_in_records(row);
+    row->probe.count = (double)fill_in_sites(&row->probe, first) + inside.count;
+    /* Of one that was never chosen it is not known whether its code was reached. */
+    row->probe.count_variance = inside.count > 0 ? inside.variance + unchosen_variance(first) : 0;
     if (row->probe.probe_type == SPEX_SPAN)
         fill_in_spans(&row->probe, first);
     fill_in_losses(&row->probe);

@@ -77,7 +77,7 @@ struct stream {
     /* How long collectors may wait for the reader, as calculated at `granted_ns`. */
     int64_t patience_ns;
     uint64_t granted_ns;
-    /* What has been sent. */
+    /* Sent so far. */
     struct spex_sent sent;
     struct spex_sent_threads sent_threads;
     /* Contexts of the next frame. */
@@ -299,7 +299,7 @@ static void attached_missed(struct stream *stream, enum sent sent, size_t record
         reader_close(stream);
 }
 
-/* What becomes of a stream after a send: the result for the sink. */
+/* Takes note of the result of a send. Returns whether the sink goes on. */
 static bool stream_goes_on(struct stream *stream, enum sent sent, size_t records) {
     if (stream->attached)
         attached_missed(stream, sent, records);
@@ -467,7 +467,7 @@ SPEX_COLD int spex_stream_open(const char *path, const struct spex_descriptor *h
     }
     stream->socket = fresh;
     socket_prepare(stream);
-    /* Who measures the program takes one connection. Without memory there is no other one. */
+    /* A measuring command makes one connection. Without memory there are no further ones. */
     stream->begun = spex_ticks();
     stream->path = dumps ? spex_strdup(path) : NULL;
     stream->handover = *handover;

@@ -229,7 +229,7 @@ static ssize_t event_read(const struct spex_event *event, void *values, size_t b
     return syscall(SYS_read, event->descriptors[0], values, bytes);
 }
 
-/* What read(2) returns for READ_FORMAT: of a single event, and of a group. */
+/* Results of read(2) for READ_FORMAT: of a single event, and of a group. */
 struct single {
     uint64_t value;
     uint64_t enabled;

@@ -32,6 +32,7 @@ struct train {
     struct spex_space_file *file;
     const struct spex_policy_ops *policy;
     void *state;
+    bool initialised; /* `state` is initialised */
     size_t *levels;
     char directory[SPEX_PRIVATE_DIRECTORY_BYTES];
     double ticks_per_second;
@@ -55,6 +56,7 @@ static int train_start_policy(struct train *train, struct spex_error *error) {
     train->state = calloc(1, train->policy->state_size(space));
     if (!train->levels || !train->state || train->policy->init(train->state, space))
         return spex_fail(error, -ENOMEM, "out of memory");
+    train->initialised = true;
     train->progress.runs = train->policy->runs(train->state);
     return 0;
 }
@@ -94,10 +96,12 @@ static int train_run_next(struct train *train, struct spex_error *error) {
                                               .ticks_per_second = train->ticks_per_second,
                                               .stop_fd = train->options->stop_fd};
     struct spex_training_outcome outcome;
+    const struct spex_result result = {.size = sizeof(result), .levels = train->levels};
     spex_training_next_run(train->training);
     int err = spex_training_run(&setup, train->levels, train->training, &outcome, error);
     if (err)
         return err;
+    train->policy->run_finished(train->state, &result);
     train_report_progress(train, &outcome);
     return 1;
 }
@@ -122,6 +126,8 @@ int spex_train(const struct spex_train_options *options, struct spex_training *t
     if (train.directory[0])
         rmdir(train.directory);
     spex_leftovers_let_go(adopted_before);
+    if (train.initialised)
+        train.policy->fini(train.state);
     spex_space_free(train.file);
     free(train.levels);
     free(train.state);

@@ -5,7 +5,7 @@
 #define SPEX_EXPLORE_TRAIN_H
 
 #include "explore/training_run.h"
-#include "model/training/training.h"
+#include "model/fit/training.h"
 #include "text/error.h"
 
 struct spex_train_progress {

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "explore/trial/receiver.h"
-#include "model/training/training.h"
+#include "model/fit/training.h"
 
 /* The parameters of a run: those of kernels that have none of their own. */
 struct spex_run_parameters {

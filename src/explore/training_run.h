@@ -5,7 +5,7 @@
 #define SPEX_EXPLORE_TRAINING_RUN_H
 
 #include "explore/space/space.h"
-#include "model/training/training.h"
+#include "model/fit/training.h"
 #include "text/error.h"
 
 struct spex_training_setup {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the machine is, and why it may be unfit for measuring. */
+/* Facts of the machine, and reasons why it may be unfit for measuring. */
 #ifndef SPEX_HARNESS_MACHINE_H
 #define SPEX_HARNESS_MACHINE_H
 

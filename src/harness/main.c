@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program of benchmarks does. */
+/* main() of a program of benchmarks. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>

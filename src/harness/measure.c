@@ -232,7 +232,7 @@ static void repetition_add(struct spex_bench_repetition *sum, const struct crew 
     }
 }
 
-/* What happened to the threads in the batch. */
+/* Context switches of the threads in the batch. */
 static struct spex_bench_switches crew_switches(const struct crew *crew) {
     struct spex_bench_switches sum = {0};
     for (unsigned t = 0; t < crew->threads; t++) {

@@ -12,7 +12,7 @@ struct spex_bench_manner {
     /* Whether single iterations are timed, too, and what the clock takes of their time. */
     bool singles;
     uint64_t clock_ticks;
-    /* What the clocks take of a batch's time, which is taken off, too. */
+    /* Time of the clocks in a batch, which is subtracted, too. */
     struct spex_bench_time clock;
     double ticks_per_second;
     const struct spex_bench_events *events;

@@ -164,6 +164,7 @@ void spex_bench_report_console(const struct spex_bench_report *report, FILE *out
     static const char *const headings[] = {
         "benchmark", "time", "95 %",  "CPU", "mean CPU", "repeated", "p50",
         "p90",       "p99",  "p99.9", "max", "bytes",    "items",    "per iteration"};
+    static const uint8_t order[] = {5, 4, 9, 7, 13};
     enum { COLUMNS = sizeof(headings) / sizeof(headings[0]) };
     struct spex_columns columns;
     char text[160];
@@ -177,7 +178,10 @@ void spex_bench_report_console(const struct spex_bench_report *report, FILE *out
     for (size_t i = 0; i < report->instances->count; i++)
         if (report->instances->items[i].figures.count)
             add_row(&columns, report, &report->instances->items[i]);
-    spex_columns_print(&columns, out);
+    columns.folded = true;
+    spex_columns_print_within(
+        &columns, out,
+        &(struct spex_columns_room){.texts = 1, .order = order, .count = sizeof(order)});
     if (report->settings->singles)
         fprintf(out, "p50 to max are of single iterations, without the clock's own %.1f ns\n",
                 (double)report->manner->clock_ticks / report->manner->ticks_per_second * 1e9);

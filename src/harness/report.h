@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was measured, as a table, JSON and CSV. */
+/* Results as a table, JSON and CSV. */
 #ifndef SPEX_HARNESS_REPORT_H
 #define SPEX_HARNESS_REPORT_H
 

@@ -12,7 +12,7 @@
 /* Fewer repetitions have no 95 % interval. */
 enum { REPETITIONS_LEAST = 6 };
 
-/* What is known of a benchmark between rounds. */
+/* State of a benchmark between rounds. */
 struct turn {
     struct spex_bench_instance *instance;
     uint64_t iterations;

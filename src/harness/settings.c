@@ -35,7 +35,7 @@ static const char usage[] =
     "  --benchmark_display_aggregates_only=BOOL  that on standard output alone (false)\n"
     "  --benchmark_color, --benchmark_counters_tabular  taken, and change nothing\n";
 
-/* What is expected of an option's argument. */
+/* The kind of an option's argument. */
 enum kind { TEXT, SECONDS, PERCENT, COUNT, SEED, YES_OR_NO, FORMAT, PRESENT, CHILD };
 
 struct known {

@@ -27,7 +27,7 @@ struct spex_bench_settings {
     bool interleave, singles;
     /* Without the single repetitions: everywhere, and on standard output. */
     bool aggregates_only, aggregates_only_displayed;
-    /* What Google Benchmark's options ask for that change nothing here. */
+    /* Values of Google Benchmark's options that have no effect here. */
     const char *colour;
     bool tabular;
     /* As given; NULL: none. */

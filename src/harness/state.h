@@ -34,7 +34,7 @@ enum spex_bench_phase {
 /* Times of single iterations instead of the batch's. */
 struct spex_bench_singles {
     struct spex_histogram *histogram;
-    /* What an empty iteration takes, which is taken off. */
+    /* Time of an empty iteration, which is subtracted. */
     uint64_t clock_ticks;
     /* No iteration begins after so many ticks. */
     uint64_t ticks_most;

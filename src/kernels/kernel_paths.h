@@ -18,7 +18,7 @@
 /* Room for a path, and for a kernel's parameters as text. */
 enum { SPEX_KERNEL_PATH_BYTES = 4096, SPEX_KERNEL_TEXT_BYTES = 256 };
 
-/* What a kernel is called. */
+/* The name of a kernel. */
 struct spex_kernel_site {
     /* NULL, unless a kernel of another provider is called the same. */
     const char *provider;

@@ -157,7 +157,7 @@ static void release_kernels(struct spex_sampling_budget *budget, double now) {
         }
 }
 
-/* What making a kernel's record costs its thread. */
+/* The cost of a kernel's record on its thread. */
 static double record_seconds(const struct spex_sampling_plan *plan) {
     struct spex_cost cost;
     return spex_cost_get(SPEX_KERNEL, &cost) ? 0 : cost.record / plan->ticks_per_second;

@@ -6,7 +6,7 @@
 #include <spex/policy.h>
 
 #include "measure/usage.h"
-#include "site/selection/selection.h"
+#include "site/selection.h"
 
 #define SPEX_OBJECTIVES_MAX 8
 #define SPEX_CRITERIA_MAX   16

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/memory/memory.h"
-#include "measure/figure/figure.h"
-#include "measure/figure/warmup.h"
+#include "measure/figure.h"
+#include "measure/warmup.h"
 
 /* A thread of the program, by the id in its records. */
 struct thread {

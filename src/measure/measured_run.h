@@ -15,7 +15,7 @@
 #include "measure/criterion.h"
 #include "measure/measure.h"
 #include "measure/trial.h"
-#include "site/selection/selection.h"
+#include "site/selection.h"
 #include "text/error.h"
 
 struct spex_measured_run {

@@ -76,7 +76,7 @@ struct spex_trial {
     struct spex_usage usage;
     struct spex_trial_load *loads;
     size_t load_count;
-    /* What went wrong without making the trial fail; NULL: nothing. */
+    /* A problem that did not make the trial fail; NULL: none. */
     char *note;
 
     struct spex_trial_metric *metrics;

@@ -20,7 +20,7 @@ struct spex_usage {
     union {
         uint64_t counts[SPEX_USAGE_COUNTS];
         struct {
-            /* That of the largest process; it includes what spex had at the fork. */
+            /* Peak memory of the largest process; it includes that of spex at the fork. */
             uint64_t max_rss_bytes;
             uint64_t minor_faults;
             uint64_t major_faults;

@@ -10,10 +10,13 @@
 #include "model/model.h"
 #include "text/error.h"
 
+/* The version of the files' format (docs/models.md). */
+enum { SPEX_MODELS_VERSION = 3 };
+
 /* Points that are kept of a kernel. */
 enum { SPEX_MODEL_POINTS = 64 };
 
-/* What was measured with these values of the parameters. */
+/* Measurements with these values of the parameters. */
 struct spex_model_point {
     double values[SPEX_MODEL_PARAMETERS_MAX];
     /* The median. */
@@ -57,7 +60,7 @@ void spex_models_free(struct spex_models *models);
 const struct spex_kernel_model *spex_models_find(const struct spex_models *models,
                                                  const char *path);
 
-/* Of how many the model does not say how the time depends on the parameters: class unknown. */
+/* Number of models of class unknown, which do not say how times depend on parameters. */
 size_t spex_models_without_class(const struct spex_models *models);
 
 /* Writes the file. 0; -EIO: writing has failed. */

@@ -27,7 +27,6 @@ struct reading {
     char *line;
     size_t size;
     /* Of the format. */
-    size_t version;
     /* Number of the line, from 1. */
     unsigned long number;
     /* The rest of the line, behind what has been read. */
@@ -171,10 +170,7 @@ static int read_change(struct reading *reading, double after, struct spex_model_
     return err ? err : line_take_end(reading);
 }
 
-/* Before version 3 models had none. */
 static int read_changes(struct reading *reading, struct spex_model *model) {
-    if (reading->version < 3)
-        return 0;
     int err = line_expect(reading, "changes");
     err = err ? err : line_take_count(reading, SPEX_MODEL_CHANGES_MAX, &model->change_count);
     err = err ? err
@@ -187,23 +183,21 @@ static int read_changes(struct reading *reading, struct spex_model *model) {
     return err;
 }
 
-/* Reads the segment of a term, since version 3, its coefficient and error, and for each parameter
- * the exponents as "TWELFTHS:LOG". */
+/* Reads the segment of a term, its coefficient and error, and for each parameter the exponents as
+ * "TWELFTHS:LOG". */
 static int read_term(struct reading *reading, const struct spex_model *model,
                      struct spex_model_term *term) {
     enum { TWELFTHS_MAX = 36, LOGS_MAX = 2 };
-    double least = reading->version < 3 ? 0 : -TWELFTHS_MAX;
     size_t segment = 0;
     int err = line_expect(reading, "term");
-    if (!err && reading->version >= 3)
-        err = line_take_count(reading, model->change_count, &segment);
+    err = err ? err : line_take_count(reading, model->change_count, &segment);
     term->segment = (uint8_t)segment;
     err = err ? err : line_take_number(reading, -INFINITY, &term->coefficient);
     err = err ? err : line_take_number(reading, 0, &term->error);
     for (size_t p = 0; p < model->parameter_count && !err; p++) {
         double twelfths = 0;
         size_t log = 0;
-        err = line_take_whole(reading, least, TWELFTHS_MAX, &twelfths);
+        err = line_take_whole(reading, -TWELFTHS_MAX, TWELFTHS_MAX, &twelfths);
         err = err ? err : line_take_count(reading, LOGS_MAX, &log);
         term->factors[p] =
             (struct spex_exponents){.twelfths = (int8_t)twelfths, .log = (uint8_t)log};
@@ -274,7 +268,7 @@ static int read_kernel(struct reading *reading, struct spex_models *models) {
     for (size_t p = 0; p < parameters && !err; p++)
         err = read_parameter(reading, kernel, p);
     err = err ? err : read_model(reading, &kernel->model);
-    return err || reading->version < 2 ? err : read_points(reading, kernel);
+    return err ? err : read_points(reading, kernel);
 }
 
 /* The last line holds the number of kernels, so that a truncated file is an error. */
@@ -312,11 +306,12 @@ static int read_kernels(struct reading *reading, struct spex_models *models) {
 static int models_read(struct spex_models *models, FILE *in, const char *name,
                        struct spex_error *error) {
     struct reading reading = {.in = in, .name = name, .error = error};
+    size_t version = 0;
     *models = (struct spex_models){.count = 0};
     int err = line_expect(&reading, "spex-models");
-    err = err ? err : line_take_count(&reading, UINT32_MAX, &reading.version);
-    if (!err && (reading.version < 1 || reading.version > 3 || *reading.rest))
-        err = line_error(&reading, "version 1 to 3, which is what this spex reads,");
+    err = err ? err : line_take_count(&reading, UINT32_MAX, &version);
+    if (!err && (version != SPEX_MODELS_VERSION || *reading.rest))
+        err = line_error(&reading, "version 3");
     err = err ? err : read_kernels(&reading, models);
     spex_free(reading.line);
     return err;

@@ -17,21 +17,17 @@ static void write_changes(const struct spex_model *model, FILE *out) {
 }
 
 /* Writes the lines of a model, in the order in which models_read.c expects them. */
-static void write_model(const struct spex_model *model, int version, FILE *out) {
+static void write_model(const struct spex_model *model, FILE *out) {
     fprintf(out, "class %s\n", spex_model_class_name(model->class));
     fprintf(out, "adjusted-r2 " NUMBER "\n", model->adjusted_r2);
     fprintf(out, "spread " NUMBER " " NUMBER " " NUMBER "\n", model->floor, model->share,
             model->freedom);
     fprintf(out, "constant " NUMBER " " NUMBER "\n", model->constant, model->constant_error);
-    if (version >= 3)
-        write_changes(model, out);
+    write_changes(model, out);
     fprintf(out, "terms %zu\n", model->term_count);
     for (size_t t = 0; t < model->term_count; t++) {
         const struct spex_model_term *term = &model->terms[t];
-        fputs("term", out);
-        if (version >= 3)
-            fprintf(out, " %u", term->segment);
-        fprintf(out, " " NUMBER " " NUMBER, term->coefficient, term->error);
+        fprintf(out, "term %u " NUMBER " " NUMBER, term->segment, term->coefficient, term->error);
         for (size_t p = 0; p < model->parameter_count; p++)
             fprintf(out, " %d:%u", term->factors[p].twelfths, term->factors[p].log);
         fputc('\n', out);
@@ -55,32 +51,10 @@ static void write_points(const struct spex_kernel_model *kernel, FILE *out) {
     }
 }
 
-/* Whether the model has what versions 1 and 2 have not. */
-static bool changes_or_decreases(const struct spex_model *model) {
-    bool any = model->change_count || model->class == SPEX_MODEL_DECREASING;
-    for (size_t t = 0; t < model->term_count; t++)
-        for (size_t p = 0; p < model->parameter_count; p++)
-            any |= model->terms[t].factors[p].twelfths < 0;
-    return any;
-}
-
-/* The least version that has what these models have, so that earlier releases read them. */
-static int version_of(const struct spex_models *models) {
-    int version = 1;
-    for (size_t k = 0; k < models->count; k++) {
-        if (models->items[k].point_count && version < 2)
-            version = 2;
-        if (changes_or_decreases(&models->items[k].model))
-            version = 3;
-    }
-    return version;
-}
-
 /* Errors of single writes stay in `out`, and are asked for once at the end. */
 int spex_models_write(const struct spex_models *models, FILE *out) {
     SPEX_PLAIN_NUMBERS;
-    int version = version_of(models);
-    fprintf(out, "spex-models %d\n", version);
+    fprintf(out, "spex-models %d\n", SPEX_MODELS_VERSION);
     for (size_t k = 0; k < models->count; k++) {
         const struct spex_kernel_model *kernel = &models->items[k];
         fprintf(out, "kernel %s\n", kernel->path);
@@ -90,9 +64,8 @@ int spex_models_write(const struct spex_models *models, FILE *out) {
         for (size_t p = 0; p < kernel->model.parameter_count; p++)
             fprintf(out, "parameter " NUMBER " " NUMBER " %s\n", kernel->low[p], kernel->high[p],
                     kernel->names[p]);
-        write_model(&kernel->model, version, out);
-        if (version >= 2)
-            write_points(kernel, out);
+        write_model(&kernel->model, out);
+        write_points(kernel, out);
     }
     fprintf(out, "end %zu\n", models->count);
     return ferror(out) ? -EIO : 0;

@@ -168,7 +168,7 @@ int spex_client_receive(int socket, struct spex_profile_reader *reader, int time
                          timeout_ms ? LONG_MAX : FRAMES_MAX, error);
 }
 
-/* What may be asked of a program without waiting for the answer. */
+/* Requests whose answer need not be waited for. */
 static bool is_left_to_it(enum spex_control_kind kind) {
     return kind == SPEX_CONTROL_SELECT || kind == SPEX_CONTROL_FOLLOW ||
            kind == SPEX_CONTROL_BUDGET || kind == SPEX_CONTROL_MODELS;
@@ -194,7 +194,7 @@ static int ask_once(pid_t process, const struct spex_client_request *asked,
     return err > 0 ? 0 : err;
 }
 
-/* What was asked of a program that is dormant still stays in its socket. */
+/* A request to a dormant program stays in its socket. */
 static int silence_explain(pid_t process, enum spex_control_kind kind, struct spex_error *error) {
     if (!spex_client_is_dormant(process))
         return spex_fail(error, -ETIMEDOUT, "process %d does not answer", (int)process);

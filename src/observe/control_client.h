@@ -59,7 +59,7 @@ struct spex_client_request {
     uint32_t interval_ms;
     /* The selection or argument; NULL: none. */
     const char *text;
-    /* What goes with it; NULL: nothing. */
+    /* Text of the request; NULL: none. */
     const int *descriptor;
 };
 
@@ -101,7 +101,7 @@ struct spex_client_selection {
     /* For so long, by the clock of the program, after which it selects what it did before; the same
      * again in time renews it. 0: until another selection. */
     uint32_t lease_ms;
-    /* Who renews and ends the lease, by a number that is not 0; 0: nobody. */
+    /* Number of the client that renews and ends the lease; 0: none does. */
     uint32_t holder;
     /* Children of forks go on with their parent's probes from here on. */
     bool follow;

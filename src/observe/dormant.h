@@ -15,7 +15,7 @@ struct spex_dormant_program {
     /* Its memory, of the program that the process runs now: not of one that it executes later. */
     int memory;
     uint64_t address;
-    /* What it told last. */
+    /* The state that it told last. */
     struct spex_dormant told;
 };
 

@@ -27,7 +27,7 @@ struct spex_profile_reader {
      * those alone that name values of snapshots, 4,096 at most. NULL: all are. It holds from the next report on. Its error is that of the reader. */
     spex_profile_row_taker *row;
     void *user;
-    /* Who takes the rows of the present report, of which nothing is kept; NULL: nobody. */
+    /* Takes the rows of the present report, which are not kept then; NULL: they are kept. */
     spex_profile_row_taker *taker;
     /* The profile that is being received, and how many series of values its rows have. */
     struct spex_profile incoming;

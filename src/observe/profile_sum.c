@@ -9,7 +9,7 @@
 #include "observe/profile_reader.h"
 #include "profile/held.h"
 
-/* What makes a probe the same in two processes. */
+/* The identity of a probe, the same in two processes. */
 struct identity {
     const char *provider, *name;
     uint32_t type, declared;

@@ -192,7 +192,7 @@ static void object_add(void *user, const char *path, int fd, const char *reason)
     spex_object_sites_free(&sites);
 }
 
-/* What cannot be read is left out: the list of probes alone would have it. */
+/* Unreadable sites are left out: the list of probes alone would have them. */
 static int sites_know(struct spex_stand_in *stand_in) {
     struct collecting collecting = {.stand_in = stand_in};
     struct spex_error error;
@@ -202,7 +202,7 @@ static int sites_know(struct spex_stand_in *stand_in) {
     return collecting.out_of_memory ? -ENOMEM : 0;
 }
 
-/* What is being answered: the frames go to the reader one by one. */
+/* An answer in progress: its frames go to the reader one by one. */
 struct answering {
     const struct spex_stand_in *stand_in;
     struct spex_profile_reader *reader;

@@ -33,7 +33,7 @@ enum spex_used {
     SPEX_USED_COUNT
 };
 
-/* What one thread has used a second over some time. */
+/* Resources that one thread has used, per second. */
 struct spex_thread_use {
     /* The time it covers; 0: unknown. */
     double seconds;

@@ -33,7 +33,7 @@ struct spex_worker_feed {
     uint32_t interval_ms;
     struct spex_worker *workers;
     size_t count;
-    /* What processes have done that are gone, in their last reports. */
+    /* Sums of the last reports of processes that have ended. */
     struct spex_profile gone;
     /* When the first process began to collect, CLOCK_MONOTONIC; 0: not known yet. */
     uint64_t begin_ns;

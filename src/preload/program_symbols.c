@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What is needed of the section .dynamic; addresses are in memory. */
+/* Entries of the section .dynamic; addresses are in memory. */
 struct dynamic {
     const ElfW(Sym) * symbols;
     const char *names;

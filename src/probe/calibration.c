@@ -17,6 +17,7 @@
 #include <spex/region.h>
 
 #include "base/ascending.h"
+#include "base/clock.h"
 #include "base/memory/memory.h"
 #include "probe/recording.h"
 #include "site/cost.h"
@@ -38,6 +39,8 @@ enum {
     DRAWN_ROUNDS = 4,
     RING_RECORDS = 64,
     SPAN_BUCKETS = 64,
+    CLOCK_STEPS = 16,
+    CLOCK_READINGS = 100000,
     REGION_ROUNDS = 15,
     REGION_EXECUTIONS = 8,
 };
@@ -216,18 +219,40 @@ SPEX_COLD static size_t readings_take(const struct spex_rings *rings, uint32_t t
     return count;
 }
 
+/* The step of a clock that stands still between two readings in a row; 0: it does not. */
+SPEX_COLD static uint64_t clock_step(void) {
+    uint64_t step = UINT64_MAX, last = spex_ticks();
+    unsigned stood = 0, steps = 0;
+    while (steps < CLOCK_STEPS && stood < CLOCK_READINGS) {
+        uint64_t now = spex_ticks();
+        stood += now == last;
+        steps += now != last;
+        step = now != last && now - last < step ? now - last : step;
+        last = now;
+    }
+    return stood && steps ? step : 0;
+}
+
 /* Returns what a span of nothing reads, from the records of a batch. The largest readings, a
- * tenth, are left out: they contain disturbances. */
+ * tenth, are left out: they contain disturbances, but for those that are a step of the clock larger. A
+ * reading is no surer than the clock's step, which is a tick at least. */
 SPEX_COLD static struct spex_empty_span readings_mean(uint64_t *readings, size_t count) {
     double sum = 0, squares = 0;
+    uint64_t step = count ? clock_step() : 0;
     qsort(readings, count, sizeof(*readings), order_readings);
+    size_t all = count;
     count -= count / 10;
+    uint64_t most = count ? readings[count - 1] + step : 0;
+    while (step && count < all && readings[count] <= most)
+        count++;
     for (size_t r = 0; r < count; r++)
         sum += (double)readings[r];
     double mean = count ? sum / (double)count : 0;
     for (size_t r = 0; r < count; r++)
         squares += ((double)readings[r] - mean) * ((double)readings[r] - mean);
-    return (struct spex_empty_span){mean, count ? sqrt(squares / (double)count) : 0};
+    double deviation = count ? sqrt(squares / (double)count) : 0;
+    double by_step = SPEX_STEP_DEVIATION * (double)(step ? step : 1);
+    return (struct spex_empty_span){mean, count ? fmax(deviation, by_step) : 0};
 }
 
 /* What a type is measured by. LOOP_CLOCK is an empty loop without repetitions: the two readings of

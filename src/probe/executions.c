@@ -98,11 +98,3 @@ void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *ns, uint64
         *threads += id * id * id;
     }
 }
-
-uint64_t spex_threads_executions_of(const struct spex_thread_set *set, uint32_t site) {
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < set->count; i++)
-        if (is_there(set, i))
-            sum += spex_sampler_executions(spex_threads_state(set->states[i]), site);
-    return sum > 0 ? (uint64_t)sum : 0;
-}

@@ -31,7 +31,8 @@ static inline int32_t spex_word_executions(uint32_t word, uint32_t gap) {
  * be below 0, and the sum over threads is what counts. */
 int64_t spex_sampler_executions(const struct spex_thread *thread, uint32_t site);
 
-/* Returns the executions by all threads together, those that have ended included. */
+/* Returns the executions by all threads together, those that have ended included. In a region they
+ * are estimated (spex_region_executions). */
 uint64_t spex_threads_executions(uint32_t site);
 
 /* Adds the executions by all threads to sums[site], for each site below `sites`. */
@@ -54,8 +55,5 @@ void spex_threads_choose(struct spex_thread_set *set, uint32_t most, struct spex
 /* Sets *ns to the CPU time of those of the threads that have not ended, and *threads to a number
  * that identifies these. */
 void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *ns, uint64_t *threads);
-
-/* Returns the executions of the site by those of the threads that have not ended. */
-uint64_t spex_threads_executions_of(const struct spex_thread_set *set, uint32_t site);
 
 #endif

@@ -51,3 +51,51 @@ void spex_record_ticks_noted(const struct spex_rings *rings, uint32_t type,
                   spex_header(thread, site, sampled, spex_opening(thread, begin, now)),
                   now - begin);
 }
+
+void spex_span_open(struct spex_open_spans *spans, const struct spex_site *site, uint32_t sampled,
+                    uint64_t key) {
+    struct spex_thread *thread = spex_thread_current();
+    struct spex_open_span before, span = {.key = key, .probe = spex_load_relaxed(&site->probe_id)};
+    if (spex_open_spans_take(spans, span.probe, key, &before) && spex_open_span_counts(&before))
+        spex_fetch_add_relaxed(&spans->counts[spex_packed_site(before.header)].abandoned, 1);
+    if (!(sampled & SPEX_CONTROL_PERIOD_MASK)) {
+        spex_open_spans_leave(spans, span.probe);
+        return;
+    }
+    /* Before the site's control word is read again: if that is still the one of `sampled`, the site
+     * has not been switched in between. */
+    const uint32_t *switched = &spex_site_switched[site->index];
+    span.switched = spex_load_acquire(switched); /* V2 (V1 in control_word.c): the word before */
+    if (!(span.switched & 1) || !spex_weight_left(thread, site, sampled))
+        return;
+    span.header = spex_header(thread, site, sampled, 0) &
+                  ~((uint64_t)SPEX_PACKED_THREAD_MASK << SPEX_PACKED_THREAD_SHIFT);
+    if (!spex_open_spans_put(spans, &span))
+        spex_threads_note_unrecorded(1);
+}
+
+/* END of a SPAN that has begun, on whatever thread. The clocks of two CPUs may differ by a tick or
+ * two. */
+static void record_span(const struct spex_rings *rings, const struct spex_open_span *span,
+                        uint64_t now) {
+    struct spex_thread *thread = spex_open_span_counts(span) ? spex_thread_attach() : NULL;
+    if (!thread) {
+        spex_threads_note_unrecorded(spex_open_span_counts(span));
+        return;
+    }
+    uint64_t ticks = now > span->begin ? now - span->begin : 0;
+    uint32_t marks = spex_opening(thread, span->begin, now);
+    uint64_t header = span->header | (uint64_t)thread->number << SPEX_PACKED_THREAD_SHIFT;
+    spex_put(rings, SPEX_SPAN, now, header | marks, (const uint64_t[]){ticks, span->key}, 2);
+}
+
+void spex_span_close(const struct spex_rings *rings, struct spex_open_spans *spans,
+                     const struct spex_site *site, uint64_t key) {
+    uint32_t probe = spex_load_relaxed(&site->probe_id);
+    struct spex_open_span span;
+    uint64_t now = spex_open_spans_take(spans, probe, key, &span);
+    if (now)
+        record_span(rings, &span, now);
+    else
+        spex_span_unmatched(spans, site, probe);
+}

@@ -18,12 +18,12 @@
 #include <spex/kernel.h>
 
 #include "counters/counters.h"
+#include "probe/open_spans.h"
 #include "probe/threads.h"
 #include "ring/doorbell.h"
 #include "ring/probe_type.h"
 #include "ring/record_layout.h"
 #include "ring/rings.h"
-#include "spans/open_spans.h"
 
 /* End a push: alarm a collector if the ring is due, and push into an atomic ring what the
  * restartable sequence has not committed. Called once every few records, and after each failed
@@ -111,13 +111,15 @@ static inline void spex_total_add(struct spex_thread *thread, uint32_t index, ui
 
 /* Returns the weight of the record; 0: make no record, because the site has been switched off since
  * BEGIN. That includes the child of a fork which ends an execution that the parent began, and also
- * records. Adds the weight to the thread's total, unless a countdown has done that. */
+ * records. Adds the weight to the thread's total, unless a countdown of the site has done that. */
 static inline uint32_t spex_weight_left(struct spex_thread *thread, const struct spex_site *site,
                                         uint32_t sampled) {
     if (!thread || !spex_on_since(site, sampled))
         return 0;
     if (SPEX_LIKELY(!(sampled & SPEX_SAMPLE_NOTE)))
         spex_total_add(thread, site->index, sampled);
+    else if (site->region)
+        spex_sampler_chosen(thread, site->index, sampled & SPEX_CONTROL_PERIOD_MASK);
     return sampled & SPEX_CONTROL_PERIOD_MASK;
 }
 
@@ -275,60 +277,43 @@ static inline void spex_record_events(const struct spex_rings *rings, uint32_t t
     spex_put1(rings, type, spex_ticks(), spex_header(thread, site, span.weight, marks), events);
 }
 
+/* BEGIN of a SPAN that makes a record, or whose key may be open. */
+void spex_span_open(struct spex_open_spans *spans, const struct spex_site *site, uint32_t sampled,
+                    uint64_t key);
+
 /* BEGIN of a SPAN. A span that is open with this key has lost it, also where this execution makes
- * no record: the next END would else end the former span. */
+ * no record: the next END would else end the former span. What is rare is out of line, so that most
+ * executions save no registers. */
 static inline void spex_record_span_begin(struct spex_open_spans *spans,
                                           const struct spex_site *site, uint32_t sampled,
                                           uint64_t key) {
-    struct spex_thread *thread = spex_thread_current();
-    struct spex_open_span before, span = {.key = key, .probe = spex_load_relaxed(&site->probe_id)};
-    uint64_t hash = spex_span_hash(span.probe, key);
-    if (SPEX_UNLIKELY(spex_open_spans_may_have(spans, hash)) &&
-        spex_open_spans_take(spans, span.probe, key, &before) && spex_open_span_counts(&before))
-        spex_fetch_add_relaxed(&spans->counts[spex_packed_site(before.header)].abandoned, 1);
-    if (!(sampled & SPEX_CONTROL_PERIOD_MASK)) {
-        spex_open_spans_leave(spans, span.probe);
-        return;
-    }
-    /* Before the site's control word is read again: if that is still the one of `sampled`, the site
-     * has not been switched in between. */
-    const uint32_t *switched = &spex_site_switched[site->index];
-    span.switched = spex_load_acquire(switched); /* V2 (V1 in control_word.c): the word before */
-    if (!(span.switched & 1) || !spex_weight_left(thread, site, sampled))
-        return;
-    span.header = spex_header(thread, site, sampled, 0) &
-                  ~((uint64_t)SPEX_PACKED_THREAD_MASK << SPEX_PACKED_THREAD_SHIFT);
-    if (!spex_open_spans_put(spans, &span))
-        spex_threads_note_unrecorded(1);
+    uint32_t probe = spex_load_relaxed(&site->probe_id);
+    if (SPEX_UNLIKELY(sampled & SPEX_CONTROL_PERIOD_MASK) ||
+        SPEX_UNLIKELY(spex_open_spans_may_have(spans, spex_span_hash(probe, key))))
+        spex_span_open(spans, site, sampled, key);
+    else
+        spex_open_spans_leave(spans, probe);
 }
 
-/* END of a SPAN that has begun, on whatever thread. The clocks of two CPUs may differ by a tick or
- * two. */
-static inline void spex_record_span(const struct spex_rings *rings,
-                                    const struct spex_open_span *span, uint64_t now) {
-    struct spex_thread *thread = spex_open_span_counts(span) ? spex_thread_attach() : NULL;
-    if (!thread) {
-        spex_threads_note_unrecorded(spex_open_span_counts(span));
-        return;
-    }
-    uint64_t ticks = now > span->begin ? now - span->begin : 0;
-    uint32_t marks = spex_opening(thread, span->begin, now);
-    uint64_t header = span->header | (uint64_t)thread->number << SPEX_PACKED_THREAD_SHIFT;
-    spex_put(rings, SPEX_SPAN, now, header | marks, (const uint64_t[]){ticks, span->key}, 2);
+/* An END without a BEGIN, if each BEGIN of the probe has opened a span. */
+static inline void spex_span_unmatched(struct spex_open_spans *spans, const struct spex_site *site,
+                                       uint32_t probe) {
+    if (spans->buckets && SPEX_UNLIKELY(!spex_load_relaxed(&spans->partial[probe])))
+        spex_fetch_add_relaxed(&spans->counts[site->index].unmatched, 1);
 }
+
+/* The rest of END of a SPAN, where the span may be open. */
+void spex_span_close(const struct spex_rings *rings, struct spex_open_spans *spans,
+                     const struct spex_site *site, uint64_t key);
 
 static inline void spex_record_span_end(const struct spex_rings *rings,
                                         struct spex_open_spans *spans, const struct spex_site *site,
                                         uint64_t key) {
     uint32_t probe = spex_load_relaxed(&site->probe_id);
-    struct spex_open_span span;
-    uint64_t now = spex_open_spans_may_have(spans, spex_span_hash(probe, key))
-                       ? spex_open_spans_take(spans, probe, key, &span)
-                       : 0;
-    if (now)
-        spex_record_span(rings, &span, now);
-    else if (spans->buckets && !spex_load_relaxed(&spans->partial[probe]))
-        spex_fetch_add_relaxed(&spans->counts[site->index].unmatched, 1);
+    if (SPEX_UNLIKELY(spex_open_spans_may_have(spans, spex_span_hash(probe, key))))
+        spex_span_close(rings, spans, site, key);
+    else
+        spex_span_unmatched(spans, site, probe);
 }
 
 /* Returns the counter of LLC, or of PERFCNTR number `detail`. */

@@ -128,3 +128,17 @@ struct spex_region_passes spex_region_passes(uint32_t site) {
     }
     return sum;
 }
+
+struct spex_region_executions spex_region_executions(uint32_t site) {
+    struct spex_region_executions sum = {0, 0};
+    for (uint32_t t = 0; t < spex_threads_used(); t++) {
+        const struct spex_countdown *countdown = spex_countdown_seen(spex_threads_state(t), site);
+        double variance;
+        if (!countdown)
+            continue;
+        __atomic_load(&countdown->variance, &variance, __ATOMIC_RELAXED);
+        sum.count += (double)spex_load_relaxed(&countdown->total);
+        sum.variance += variance;
+    }
+    return sum;
+}

@@ -21,4 +21,13 @@ struct spex_region_passes {
 /* `site`: the index of the region's site. Any thread. */
 struct spex_region_passes spex_region_passes(uint32_t site);
 
+/* Estimate of the executions of a site in a region, and its variance: by those that were chosen for
+ * a record, whatever becomes of the record. */
+struct spex_region_executions {
+    double count, variance;
+};
+
+/* Of all threads since the process began. `site`: the index of a probe's site. Any thread. */
+struct spex_region_executions spex_region_executions(uint32_t site);
+
 #endif

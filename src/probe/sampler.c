@@ -376,6 +376,17 @@ bool spex_sampler_alone(struct spex_thread *thread, uint32_t site, uint32_t gene
     return true;
 }
 
+/* An execution that was chosen with probability 1/w counts as w; the variance of the count is
+ * estimated by the sum of w (w - 1) (Horvitz and Thompson, for a Poisson sample). The site has no
+ * countdown of its own; its word stays 0. Of what a signal handler adds meanwhile the variance may
+ * lack a part. */
+void spex_sampler_chosen(struct spex_thread *thread, uint32_t site, uint32_t weight) {
+    struct spex_countdown *countdown = spex_countdown_of(thread, site);
+    double variance = countdown->variance + (double)weight * (weight - 1.0);
+    spex_own_add(&countdown->total, weight);
+    __atomic_store(&countdown->variance, &variance, __ATOMIC_RELAXED);
+}
+
 /* Each gap that ended among the last `sum` executions is a record that the fast copy could not
  * make. Drawing them one by one is bounded; beyond DRAWS_MAX their number is estimated by the
  * weight. */

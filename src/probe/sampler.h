@@ -39,6 +39,9 @@ struct spex_countdown {
         };
         /* Regions: an estimate of the passes, times SPEX_PASS_PARTS. */
         uint64_t passes;
+        /* A probe's site in a region: the variance of `total`, which is the sum of the weights of
+         * those that were chosen. */
+        double variance;
     };
     /* Polled sites: the address of the stack frame that executes the site, / 16 and odd; 0:
      * none. */
@@ -76,6 +79,9 @@ uint32_t spex_sampler_next(struct spex_thread *thread, uint32_t site, uint32_t g
  * own. If so, ends the outer pass's hold of the countdown. An outer pass that still runs takes it
  * again; one that was left by a longjmp does not, and would otherwise hold it for ever. */
 bool spex_sampler_alone(struct spex_thread *thread, uint32_t site, uint32_t generation);
+
+/* An execution of the site, which stands in a region, was chosen with probability 1 / weight. */
+void spex_sampler_chosen(struct spex_thread *thread, uint32_t site, uint32_t weight);
 
 /* Ends a pass that has the countdown. `left` were to go `sum` executions ago. Returns how many of
  * these executions should have made a record. */

@@ -45,7 +45,7 @@ static struct {
     bool samples_wanted;
     /* A thread waits for what probes within probes cost. */
     bool nestings_wanted;
-    /* Who makes states, blocks and the rest has it. */
+    /* Held while states and blocks are made. */
     struct spex_lock lock;
     /* spex_threads_init has succeeded. */
     bool ready;
@@ -312,6 +312,8 @@ static void thread_end(void *state) {
         state_end(state);
     if (is_first_thread())
         spex_last_thread_leaves();
+    else
+        spex_last_thread_another_leaves();
 }
 
 /* Makes the key at load time, so that its number is low. The C library has memory for the first few

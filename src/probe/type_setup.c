@@ -13,10 +13,10 @@
 #include "base/uninterrupted.h"
 #include "counters/counters.h"
 #include "probe/calibration.h"
+#include "probe/open_spans.h"
 #include "probe/recording.h"
 #include "ring/rings.h"
 #include "site/registry.h"
-#include "spans/open_spans.h"
 #include "text/message.h"
 
 /* Costs are measured. Set before any site is on. */

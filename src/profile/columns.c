@@ -65,9 +65,8 @@ static size_t width_of(const char *cell) {
     return cell ? spex_characters(cell) : 0;
 }
 
-/* Masks have the first 32 columns. */
 static uint32_t bit_of(unsigned column) {
-    return column < 32 ? 1u << column : 0;
+    return column < SPEX_COLUMNS_MASKED ? 1u << column : 0;
 }
 
 static bool has(uint32_t mask, unsigned column) {
@@ -76,7 +75,7 @@ static bool has(uint32_t mask, unsigned column) {
 
 /* Width of a column; 0: it is hidden, all cells below the heading are empty, or there was no memory
  * for it. */
-static size_t width_of_column(const struct spex_columns *columns, unsigned column) {
+size_t spex_columns_width_of(const struct spex_columns *columns, unsigned column) {
     if (column >= columns->count || has(columns->hidden, column))
         return 0;
     size_t heading = width_of(columns->cells[column]), width = 0;
@@ -86,7 +85,8 @@ static size_t width_of_column(const struct spex_columns *columns, unsigned colum
     /* Without rows all headings are shown. */
     bool rows = columns->count > columns->columns;
     width = (width || !rows) && width < heading ? heading : width;
-    return column == 0 && columns->first && width > columns->first ? columns->first : width;
+    size_t most = column < SPEX_COLUMNS_MASKED ? columns->most[column] : 0;
+    return most && width > most ? most : width;
 }
 
 void spex_columns_hide_plain(struct spex_columns *columns, unsigned column, const char *plain) {
@@ -114,7 +114,7 @@ static unsigned group_end(const struct spex_columns *columns, unsigned column) {
 static size_t width_of_group(const struct spex_columns *columns, unsigned column, unsigned end) {
     size_t width = 0;
     for (; column < end; column++) {
-        size_t own = width_of_column(columns, column);
+        size_t own = spex_columns_width_of(columns, column);
         width += own ? own + (has(columns->beside, column) ? 1 : GAP) : 0;
     }
     return width;
@@ -129,7 +129,7 @@ static void set_hidden(struct spex_columns *columns, unsigned column, bool hidde
 /* A column beside another leaves its group if the order names it: it is added where it is named. */
 void spex_columns_fit(struct spex_columns *columns, unsigned width, const uint8_t *order,
                       unsigned count) {
-    size_t names = width_of_column(columns, 0), least = width / 4;
+    size_t names = spex_columns_width_of(columns, 0), least = width / 4;
     least = least < FIRST_LEAST ? FIRST_LEAST : least;
     size_t taken = names < least ? names : least, first = taken;
     for (unsigned c = 0; c < count; c++)
@@ -149,18 +149,18 @@ void spex_columns_fit(struct spex_columns *columns, unsigned width, const uint8_
             columns->crowded |= bit_of(order[c]);
         }
     }
-    columns->first = first + (width > taken ? width - taken : 0);
+    columns->most[0] = first + (width > taken ? width - taken : 0);
 }
 
 size_t spex_columns_width(const struct spex_columns *columns, uint32_t more) {
     struct spex_columns whole = *columns;
     size_t width = 0;
-    whole.first = 0;
+    whole.most[0] = 0;
     for (unsigned c = 0; c < columns->columns; c++)
         if (has(more, c))
             set_hidden(&whole, c, false);
     for (unsigned c = 0; c < columns->columns; c++) {
-        size_t own = width_of_column(&whole, c);
+        size_t own = spex_columns_width_of(&whole, c);
         width += own ? own + (has(columns->beside, c) ? 1 : c > 0 ? GAP : 0) : 0;
     }
     return width;
@@ -195,44 +195,6 @@ static size_t print_cell(const char *cell, size_t width, FILE *file) {
     return spex_characters(cell) - spex_characters(cell + begin) + 1 + spex_characters(end);
 }
 
-/* Prints one row. A cell at the left edge of its column is padded only if another cell follows. */
-static void print_row(const struct spex_columns *columns, size_t row, const size_t *widths,
-                      FILE *file) {
-    unsigned length = row_length(columns, row, widths);
-    const char *between = "";
-    for (unsigned c = 0; c < length; c++) {
-        if (!widths[c])
-            continue;
-        const char *cell = columns->cells[row + c] ? columns->cells[row + c] : "";
-        size_t width = width_of(cell);
-        bool left = has(columns->left, c);
-        fputs(c > 0 && has(columns->beside, c) ? " " : between, file);
-        fprintf(file, "%*s", left || width > widths[c] ? 0 : (int)(widths[c] - width), "");
-        width = print_cell(cell, widths[c], file);
-        fprintf(file, "%*s", left && c + 1 < length ? (int)(widths[c] - width) : 0, "");
-        between = "  ";
-    }
-    fputc('\n', file);
-}
-
-/* Completes the last row, so that every row has all its cells. */
-void spex_columns_print(struct spex_columns *columns, FILE *file) {
-    size_t *widths = spex_calloc(columns->columns, sizeof(*widths));
-    spex_columns_end_row(columns);
-    for (unsigned c = 0; widths && c < columns->columns; c++)
-        widths[c] = width_of_column(columns, c);
-    for (size_t row = 0; widths && row + columns->columns <= columns->count;
-         row += columns->columns)
-        print_row(columns, row, widths, file);
-    if (!widths || columns->error)
-        fputs("out of memory: some of it is missing\n", file);
-    for (size_t i = 0; i < columns->count; i++)
-        spex_free(columns->cells[i]);
-    spex_free(columns->cells);
-    spex_free(widths);
-    *columns = (struct spex_columns){0};
-}
-
 /* The bytes of a line that fit: up to its last blank, or all where a word is too long. Prefers a blank
  * that does not separate a number from its unit. */
 static size_t line_end(const char *line, size_t length, size_t width) {
@@ -242,6 +204,70 @@ static size_t line_end(const char *line, size_t length, size_t width) {
     for (; end > 0 && (line[end] != ' ' || isdigit((unsigned char)line[end - 1])); end--)
         any = any || line[end] != ' ' ? any : end;
     return end ? end : any ? any : most;
+}
+
+/* Prints the cell in lines that begin below each other. */
+static void print_folded(const char *cell, size_t width, size_t indent, FILE *file) {
+    size_t length = line_end(cell, strlen(cell), width);
+    while (length && cell[length]) {
+        fprintf(file, "%.*s\n%*s", (int)length, cell, (int)indent, "");
+        cell += length + (cell[length] == ' ');
+        length = line_end(cell, strlen(cell), width);
+    }
+    fputs(cell, file);
+}
+
+/* Prints one row. A cell at the left edge of its column is padded only if another cell follows. */
+static void print_row(const struct spex_columns *columns, size_t row, const size_t *widths,
+                      FILE *file) {
+    unsigned length = row_length(columns, row, widths);
+    const char *between = "";
+    size_t taken = 0;
+    for (unsigned c = 0; c < length; c++) {
+        if (!widths[c])
+            continue;
+        const char *cell = columns->cells[row + c] ? columns->cells[row + c] : "";
+        size_t width = width_of(cell);
+        bool left = has(columns->left, c);
+        between = c > 0 && has(columns->beside, c) ? " " : between;
+        fputs(between, file);
+        taken += strlen(between);
+        fprintf(file, "%*s", left || width > widths[c] ? 0 : (int)(widths[c] - width), "");
+        if (columns->folded && c + 1 == columns->columns)
+            print_folded(cell, widths[c], taken, file);
+        else
+            width = print_cell(cell, widths[c], file);
+        fprintf(file, "%*s", left && c + 1 < length ? (int)(widths[c] - width) : 0, "");
+        taken += widths[c];
+        between = "  ";
+    }
+    fputc('\n', file);
+}
+
+/* Completes the last row, so that every row has all its cells. */
+void spex_columns_print_rows(struct spex_columns *columns, FILE *file) {
+    size_t *widths = spex_calloc(columns->columns, sizeof(*widths));
+    spex_columns_end_row(columns);
+    for (unsigned c = 0; widths && c < columns->columns; c++)
+        widths[c] = spex_columns_width_of(columns, c);
+    for (size_t row = 0; widths && row + columns->columns <= columns->count;
+         row += columns->columns)
+        print_row(columns, row, widths, file);
+    if (!widths || columns->error)
+        fputs("out of memory: some of it is missing\n", file);
+    spex_free(widths);
+}
+
+void spex_columns_free(struct spex_columns *columns) {
+    for (size_t i = 0; i < columns->count; i++)
+        spex_free(columns->cells[i]);
+    spex_free(columns->cells);
+    *columns = (struct spex_columns){0};
+}
+
+void spex_columns_print(struct spex_columns *columns, FILE *file) {
+    spex_columns_print_rows(columns, file);
+    spex_columns_free(columns);
 }
 
 void spex_print_wrapped(FILE *file, const char *text, unsigned width) {

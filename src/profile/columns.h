@@ -4,11 +4,15 @@
 #ifndef SPEX_PROFILE_COLUMNS_H
 #define SPEX_PROFILE_COLUMNS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "profile/profile.h"
+
+/* Masks have so many columns. */
+enum { SPEX_COLUMNS_MASKED = 32 };
 
 struct spex_columns {
     char **cells; /* row by row; NULL: empty */
@@ -21,8 +25,10 @@ struct spex_columns {
     uint32_t beside;
     uint32_t hidden;  /* a mask of columns that are not printed */
     uint32_t crowded; /* of these, those for which there is no room */
-    size_t first;     /* the greatest width of the first column; 0: no limit */
-    int error;        /* -ENOMEM: cells are missing */
+    /* The greatest width of each column; 0: no limit. */
+    size_t most[SPEX_COLUMNS_MASKED];
+    bool folded; /* a text that is too long for the last column continues below itself */
+    int error;   /* -ENOMEM: cells are missing */
 };
 
 /* The headings are the first row. */
@@ -48,10 +54,31 @@ void spex_columns_fit(struct spex_columns *columns, unsigned width, const uint8_
 /* How wide a row is with columns that are shown, and `more`, a mask. */
 size_t spex_columns_width(const struct spex_columns *columns, uint32_t more);
 
-/* Prints all rows and frees them. Rows have no blanks at their ends. A column whose cells are all
- * empty is left out with its heading. A text that is too long for the first column has `…`
- * in place of its middle. */
+/* How wide a column is; 0: it is not shown. */
+size_t spex_columns_width_of(const struct spex_columns *columns, unsigned column);
+
+/* Prints all rows. Rows have no blanks at their ends. A column whose cells are all empty is left out
+ * with its heading. A text that is too long for its column has `…` in place of its middle. */
+void spex_columns_print_rows(struct spex_columns *columns, FILE *file);
+void spex_columns_free(struct spex_columns *columns);
+
+/* Both, one after the other. */
 void spex_columns_print(struct spex_columns *columns, FILE *file);
+
+/* How a table gives way where it is wider than its terminal. */
+struct spex_columns_room {
+    size_t width;         /* of the longest line; 0: of the stream's terminal, or of a text */
+    bool all;             /* nothing gives way */
+    uint32_t texts;       /* a mask of columns whose texts may lose their middle */
+    const uint8_t *order; /* these are left out first, in this order; then those at the right */
+    unsigned count;
+};
+
+/* Prints all rows within a width and frees them. Texts give way, the longest first; then columns are
+ * left out, and a line says which. The first column stays, and one that is folded as long as
+ * another can go. Figures are whole. */
+void spex_columns_print_within(struct spex_columns *columns, FILE *file,
+                               const struct spex_columns_room *room);
 
 /* Prints lines. A line that is longer than `width` characters continues below, indented. */
 void spex_print_wrapped(FILE *file, const char *text, unsigned width);

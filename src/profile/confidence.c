@@ -92,7 +92,8 @@ double spex_count_margin(const struct spex_profile_probe *probe) {
     return probe->refused ? INFINITY : spex_counted_margin(probe) + probe->uncounted;
 }
 
-double spex_rate_margin(const struct spex_profile_probe *probe) {
+/* The margin of the executions a second. */
+static double rate_margin(const struct spex_profile_probe *probe) {
     double executions = spex_profile_executions(probe);
     double margin = spex_counted_margin(probe) + (probe->held_count > 0 ? probe->uncounted : 0);
     return executions > 0 ? margin / executions * spex_profile_rate(probe) : 0;
@@ -124,8 +125,24 @@ bool spex_count_known(const struct spex_profile_probe *probe) {
 
 bool spex_rate_known(const struct spex_profile_probe *probe) {
     return spex_profile_counted_seconds(probe) > 0 && !probe->refused &&
-           spex_rate_margin(probe) <= spex_profile_rate(probe) &&
+           rate_margin(probe) <= spex_profile_rate(probe) &&
            (spex_count_known(probe) || probe->held_seconds <= probe->polled_seconds);
+}
+
+double spex_count_told(const struct spex_profile_probe *probe) {
+    return spex_count_known(probe)
+               ? spex_profile_executions(probe)
+               : fmax(spex_profile_executions_least(probe) - spex_counted_margin(probe), 0);
+}
+
+bool spex_rate_is_bound(const struct spex_profile_probe *probe) {
+    return spex_profile_counted_seconds(probe) > 0 && !spex_rate_known(probe) &&
+           spex_profile_held_is_bound(probe);
+}
+
+double spex_rate_told(const struct spex_profile_probe *probe) {
+    double executions = spex_profile_executions(probe), rate = spex_profile_rate(probe);
+    return spex_rate_is_bound(probe) ? rate * spex_count_told(probe) / executions : rate;
 }
 
 double spex_counted_margin(const struct spex_profile_probe *probe) {
@@ -369,7 +386,7 @@ bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct s
     bool sampled = spex_sampled(probe);
     struct share share = sampled ? share_of(probe, values, q) : (struct share){0, 0};
     struct ranks ranks = ranks_of(q, share);
-    /* What another process says may have a weight and no values. */
+    /* A profile of another process may have a weight and no values. */
     bool none = !values->histogram.total;
     if (none || (sampled && (is_no_sample(probe) || effective_records(probe) < UNITS_LEAST ||
                              (probe->lost > 0 && estimate_of(probe, values).units < UNITS_LEAST))))

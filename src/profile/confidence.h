@@ -19,15 +19,19 @@ double spex_count_margin(const struct spex_profile_probe *probe);
 /* The margin of the executions in the time in which they were counted. */
 double spex_counted_margin(const struct spex_profile_probe *probe);
 
-/* The margin of the executions a second. */
-double spex_rate_margin(const struct spex_profile_probe *probe);
-
 /* Whether the count is more than a lower bound: its margin is not greater. */
 bool spex_count_known(const struct spex_profile_probe *probe);
 
 /* Whether the rate is known. That of the moments in which a budget had a probe on is none of the
  * program where the count is a bound: in these it was slower. While a probe is polled it is not. */
 bool spex_rate_known(const struct spex_profile_probe *probe);
+
+/* What is told of the executions: all of them, or, where that is not known, what there are at least. */
+double spex_count_told(const struct spex_profile_probe *probe);
+
+/* Whether of the rate only is known what it is at least; and what is told of it, which may be that. */
+bool spex_rate_is_bound(const struct spex_profile_probe *probe);
+double spex_rate_told(const struct spex_profile_probe *probe);
 
 /* Why there is no margin. */
 enum spex_margin_unknown {

@@ -108,7 +108,7 @@ static bool nested_line(const struct spex_line_sums *sums, struct spex_line *lin
     return true;
 }
 
-/* What probes within an execution of this time take. */
+/* The time of probes within an execution of this time. */
 static double nested_of(const struct spex_line *line, double time) {
     return fmin(fmax(line->at_zero + line->slope * time, 0), time);
 }

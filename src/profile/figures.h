@@ -27,9 +27,9 @@ struct spex_quantile {
 struct spex_figures {
     bool any;     /* there are values; else there are no figures */
     bool sampled; /* the records do not hold all executions */
-    /* What a span of nothing reads: all figures are without it, and intervals have its error. */
+    /* The time that an empty span reads: all figures are without it, and intervals have its error. */
     double empty;
-    /* What probes within an execution take on average: all figures are without it, too. 0: nothing,
+    /* The mean time of the probes within an execution: all figures are without it, too. 0: nothing,
      * or it is not known. */
     double nested;
     /* Its 95 % margin, which is in intervals. */
@@ -46,7 +46,7 @@ struct spex_figures {
     double total_margin; /* negative: not known */
 };
 
-/* Fills in the figures of series number `series`, below row->probe.series. */
+/* Fills in the figures of one series of the row: `series` is less than row->probe.series. */
 void spex_figures_of(const struct spex_profile *profile, const struct spex_profile_row *row,
                      unsigned series, struct spex_figures *figures);
 

@@ -56,7 +56,7 @@ void spex_held_between(struct spex_profile_probe *probe, const struct spex_profi
             fmax(sqrt(part) * probe->uncounted, first->uncounted));
 }
 
-/* What slices tell of it at least. */
+/* The least that slices tell of it. */
 static double least(const struct spex_profile_probe *probe) {
     return spex_profile_held_is_bound(probe) ? probe->held_count
                                              : fmax(probe->held_count - probe->uncounted, 0);

@@ -22,7 +22,7 @@
 #include "base/line.h"
 #include "profile/share.h"
 #include "ring/probe_type.h"
-#include "site/selection/sampling.h"
+#include "site/sampling.h"
 #include "stats/occupancy.h"
 #include "stats/values.h"
 
@@ -53,7 +53,7 @@ struct spex_profile_process {
     uint32_t sites_refused;
     uint32_t elsewhere; /* 1: records go to another process, and no metrics are made here */
     char command[SPEX_PROFILE_NAME_BYTES];
-    /* What is selected, without what is leased, in the users' syntax; its beginning. */
+    /* The selection without leases, in the users' syntax; its beginning. */
     char selection[SPEX_PROFILE_TEXT_BYTES];
     /* When the program was loaded, CLOCK_MONOTONIC: exec loads another into the same process. */
     uint64_t loaded_ns;
@@ -82,6 +82,8 @@ struct spex_profile_process {
     uint32_t sites_loaded;
     /* Until the first lease ends. */
     double lease_first_seconds;
+    /* When the process began to make this profile, in ticks; 0: not known. */
+    uint64_t made_ticks;
 };
 
 /* The types of a profile: the probe types, PERFCNTR once for each counter. */
@@ -162,7 +164,7 @@ struct spex_profile_probe {
     uint64_t records;
     uint64_t marked[SPEX_MARKS]; /* records with each mark of enum spex_mark */
     char name[SPEX_PROFILE_NAME_BYTES];
-    double count_variance; /* of `count`, where it is estimated: in regions; 0: it is exact */
+    double count_variance; /* variance of `count`, an estimate in regions; 0: exact */
     uint32_t period_last;  /* as `period`, but while it is off what it was before */
     uint32_t kind;         /* enum spex_sampling_kind of that period */
     double weight;         /* executions that the records stand for, but for losses */
@@ -215,7 +217,7 @@ struct spex_profile {
     size_t site_count;
     struct spex_profile_row *rows;
     size_t row_count;
-    /* What it takes of whose share; NULL: it is not counted. */
+    /* The user whose share its memory counts for; NULL: it is not counted. */
     struct spex_share *share;
     size_t bytes;
 };

@@ -23,7 +23,7 @@ struct spex_share {
     struct spex_share *next;
     uid_t user;
     size_t taken;
-    /* Who has joined, and not left. */
+    /* Members: those that have joined and not left. */
     size_t holders;
 };
 

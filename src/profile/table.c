@@ -213,8 +213,7 @@ static void add_count(struct sheet *sheet, const struct spex_profile_probe *prob
     if (!counted)
         add_cells(sheet, "-", 1);
     else if (!known)
-        add_bound(sheet, fmax(spex_profile_executions_least(probe) - spex_counted_margin(probe), 0),
-                  spex_profile_held_is_bound(probe));
+        add_bound(sheet, spex_count_told(probe), spex_profile_held_is_bound(probe));
     else if (margin > 0)
         add_number(sheet, count, "");
     else
@@ -228,8 +227,8 @@ static void add_count(struct sheet *sheet, const struct spex_profile_probe *prob
 static void add_rate(struct sheet *sheet, const struct spex_profile_probe *probe) {
     if (spex_profile_counted_seconds(probe) <= 0)
         add_cells(sheet, "-", 1);
-    else if (!spex_rate_known(probe) && spex_profile_held_is_bound(probe))
-        add_bound(sheet, spex_profile_rate(probe), true);
+    else if (spex_rate_is_bound(probe))
+        add_bound(sheet, spex_rate_told(probe), true);
     else if (!spex_rate_known(probe))
         add_unknown(sheet, "?", NOT_COUNTED);
     else

@@ -174,6 +174,7 @@ static double observe(struct spex_rate *rate, const struct spex_rate_subject *no
     if (known->state == SPEX_RATE_SLICED) {
         known->slice_cost += executions * now->cost.skip + recorded;
         rate->slices.cost += executions * now->cost.skip + recorded;
+        rate->slices.likely += executions * spex_rate_skip(rate, known, now);
         rate->asking.beside += cost;
     }
     /* At first it is not known how long a tick is, and so for how long it was on. */

@@ -27,7 +27,8 @@ static const double sizes_usual[3] = {32e3, 1e6, 16e6};
 /* An execution has about 16 instructions; a thread's half of a window of 256 holds 128. */
 #define WINDOW (16 / 128.0)
 
-/* Where no line can be flushed. */
+/* Latencies before they are measured; that of memory also where no line can be flushed. */
+#define SECOND_USUAL 5e-9
 #define MEMORY_USUAL 100e-9
 
 struct line {
@@ -95,9 +96,22 @@ static void keep_set(struct spex_rate_caches *caches) {
     caches->keep[2] = fmax(caches->keep[2] / (double)(cpus > 1 ? cpus : 1), caches->keep[1]);
 }
 
-static void measure(struct spex_rate_caches *caches) {
+/* By the latencies of the second cache and of memory; that of the last cache lies between. */
+static struct spex_rate_caches caches_of(double second, double memory) {
+    double most = fmax(memory, second);
+    struct spex_rate_caches caches = {.latency = {second, sqrt(second * most), most},
+                                      .window = WINDOW};
+    keep_set(&caches);
+    return caches;
+}
+
+struct spex_rate_caches spex_caches_usual(void) {
+    return caches_of(SECOND_USUAL, MEMORY_USUAL);
+}
+
+static struct spex_rate_caches measure(void) {
     struct line *lines = spex_pages_take(LINES * sizeof(*lines));
-    double second = 5e-9, memory = MEMORY_USUAL;
+    double second = SECOND_USUAL, memory = MEMORY_USUAL;
     if (lines) {
         ring_make(lines, LINES);
         second = least_latency(lines, LINES, false);
@@ -105,17 +119,12 @@ static void measure(struct spex_rate_caches *caches) {
         memory = least_latency(lines, FLUSHED, true);
         spex_pages_give_back(lines, LINES * sizeof(*lines));
     }
-    caches->latency[0] = second;
-    caches->latency[2] = fmax(memory, second);
-    /* The last one's lies between. */
-    caches->latency[1] = sqrt(second * caches->latency[2]);
-    caches->window = WINDOW;
-    keep_set(caches);
+    return caches_of(second, memory);
 }
 
 const struct spex_rate_caches *spex_caches(void) {
     static struct spex_rate_caches caches;
     if (!(caches.window > 0))
-        measure(&caches);
+        caches = measure();
     return &caches;
 }

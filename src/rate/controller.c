@@ -27,7 +27,9 @@
 #include "rate/occupancy_sampler.h"
 #include "rate/plan.h"
 #include "rate/snapshot.h"
+#include "rate/tables.h"
 #include "rate/throttle.h"
+#include "rate/told.h"
 #include "ring/doorbell.h"
 #include "ring/reserve.h"
 #include "site/registry.h"
@@ -42,28 +44,19 @@
 /* Until it is known what anything costs, steps take such a part of the time at most. */
 #define UNKNOWN_SHARE 0.25
 
+/* Caches are measured once executions may cost such a part of the budget: a program that executes few
+ * probes does not pay for it. */
+#define CACHES_MATTER 0.1
+
 /* Of the budget, steps that new selections ask for may take such a share. */
 #define SELECTING_SHARE 0.25
 
 /* And so much reports to commands. */
 #define REPORTS_SHARE 0.25
 
-/* For the most sites that a process can have, as libraries may be loaded at any time. A mapping of
- * its own, of which a process has the pages that are written. */
-struct tables {
-    struct spex_rate_known known[SPEX_MAX_SITES];
-    struct spex_rate_class classes[SPEX_MAX_SITES];
-    struct spex_rate_decision decisions[SPEX_MAX_SITES];
-    struct spex_rate_subject subjects[SPEX_MAX_SITES];
-    struct spex_slices slices[SPEX_MAX_SITES];
-    struct spex_snapshot_seen seen[SPEX_MAX_SITES];
-    uint64_t executions[SPEX_MAX_SITES];
-    uint32_t order[SPEX_MAX_SITES], before[SPEX_MAX_SITES];
-};
-
 static struct {
     /* NULL: there is no budget. */
-    struct tables *tables;
+    struct spex_rate_tables *tables;
     size_t bytes;
     struct spex_rate rate;
     struct spex_snapshot snapshot;
@@ -75,6 +68,8 @@ static struct {
     unsigned passes;
     /* The budget is over that somebody has asked for: nothing is controlled. */
     bool lifted;
+    /* The caches are measured. */
+    bool caches;
     /* The policy has failed, or there was no memory, and a message has said so. */
     bool failed;
 } controller;
@@ -111,35 +106,6 @@ static void tables_free(void) {
     memset(&controller, 0, sizeof(controller));
 }
 
-static int tables_make(const struct spex_rate_policy_ops *policy) {
-    size_t workspace = policy->workspace_size(SPEX_MAX_SITES);
-    size_t before = sizeof(struct tables) + spex_groups_bytes();
-    if (workspace > PTRDIFF_MAX - before)
-        return -ENOMEM;
-    struct tables *tables = spex_memory_reserve(before + workspace, spex_mappings_are_locked());
-    if (!tables)
-        return -ENOMEM;
-    spex_groups_begin((struct spex_grouped *)(tables + 1));
-    controller.tables = tables;
-    controller.bytes = before + workspace;
-    controller.rate = (struct spex_rate){.known = tables->known,
-                                         .classes = tables->classes,
-                                         .decisions = tables->decisions,
-                                         .order = tables->order,
-                                         .caches = *spex_caches()};
-    void *work = (char *)tables + before;
-    controller.snapshot =
-        (struct spex_snapshot){.subjects = tables->subjects,
-                               .executions = tables->executions,
-                               .slices = tables->slices,
-                               .seen = tables->seen,
-                               .in = {.policy = policy,
-                                      .workspace = work,
-                                      .overspends = spex_rate_overspends(policy, work),
-                                      .polls = policy->combinations != NULL}};
-    return 0;
-}
-
 static void clocks_begin(void) {
     const struct spex_rate_in *in = &controller.snapshot.in;
     spex_snapshot_read_clocks(&controller.snapshot);
@@ -166,10 +132,10 @@ static int controller_begin(double share, const struct spex_rate_policy_ops *pol
     kept.share = share;
     if (!policy || share <= 0)
         return 0;
-    if (tables_make(policy) != 0) {
-        tables_free();
+    controller.tables =
+        spex_rate_tables_make(policy, &controller.rate, &controller.snapshot, &controller.bytes);
+    if (!controller.tables)
         return -ENOMEM;
-    }
     spex_sites_begin_in_bursts(!controller.snapshot.in.overspends);
     spex_rate_begin(&controller.rate, spex_clock_ns(CLOCK_MONOTONIC));
     controller.snapshot.in.share = share;
@@ -276,6 +242,19 @@ static int adapt(void) {
     return 0;
 }
 
+/* The next step knows them. */
+static void caches_measure(void) {
+    struct spex_rate *rate = &controller.rate;
+    const struct spex_rate_in *in = &controller.snapshot.in;
+    double most = 0;
+    for (size_t s = 0; s < in->count; s++)
+        most += rate->known[in->subjects[s].index].most;
+    if (controller.caches || most <= CACHES_MATTER * spex_rate_budget(rate, in->share))
+        return;
+    rate->caches = *spex_caches();
+    controller.caches = true;
+}
+
 static int step(void) {
     struct spex_rate *rate = &controller.rate;
     struct spex_snapshot *snapshot = &controller.snapshot;
@@ -296,6 +275,7 @@ static int step(void) {
     /* The length of a tick, and so all costs, are known in a few milliseconds. */
     if (snapshot->tick_rate <= 0)
         controller.out.due = rate->now + fmax(SPEX_RATE_FIRST_SECONDS, rate->step / UNKNOWN_SHARE);
+    caches_measure();
     spex_collectors_rest((uint64_t)(controller.out.rest * 1e9));
     spex_occupancy_sampler_set(fmin(controller.out.looks, SPEX_POLLING_HZ_MAX));
     spex_rate_alarms_set(&controller.alarms, rate, &snapshot->in, snapshot->tick_rate);
@@ -380,46 +360,15 @@ bool spex_controller_holds(void) {
 }
 
 struct spex_controller_view spex_controller_look(uint32_t first) {
-    if (!works())
-        return (struct spex_controller_view){.why = NULL};
-    uint32_t by = spex_groups_by(first);
-    const struct spex_rate_known *known = &controller.rate.known[by];
-    bool told = known->state == SPEX_RATE_SLICED && known->share > 0 &&
-                isfinite(known->found.error) && known->hot > 0;
-    return (struct spex_controller_view){
-        .frequency = by == first ? known->rate : 0,
-        .frequency_held = by == first ? known->rate_uncounted : 0,
-        .period = known->period,
-        .factor = told ? known->likely / known->hot : 0,
-        .why = known->why,
-    };
+    return works() ? spex_rate_look(&controller.rate, first)
+                   : (struct spex_controller_view){.why = NULL};
 }
-
-/* Executions a tick on one CPU: an execution is a branch at least, of which a core takes two a cycle, and a
- * core may run at twice the rate of its time stamp counter. Where slices do not tell how often a probe was
- * executed, this is all that is known. */
-#define EXECUTIONS_MOST 4.0
 
 struct spex_held_executions spex_controller_held(uint32_t first, double count,
                                                  const struct spex_slices_time *passed) {
-    if (!controller.tables)
-        return (struct spex_held_executions){0, -1, 0};
-    uint32_t by = spex_groups_by(first);
-    const struct spex_rate_known *known = &controller.rate.known[by];
-    const struct spex_slices *slices = &controller.tables->slices[first];
-    const struct spex_slices_reading now = spex_slices_read(slices, count, passed);
-    const struct spex_speedup speedup = spex_snapshot_speedup(
-        &controller.snapshot, known, slices, &now, by != first, controller.rate.cpus);
-    struct spex_held_executions held = spex_slices_estimate(slices, &now, &speedup);
-    /* In a region executions are known by records alone: one more may have been made. */
-    double weight = by != first ? fmax(known->slice_period, 1) : 1;
-    if (held.margin >= 0 && now.on > 0) {
-        double one_more = SPEX_UNSEEN_95 * weight * now.held / now.on;
-        held.margin += one_more;
-        held.least = fmax(held.least - one_more, 0);
-    } else if (held.margin < 0)
-        held.margin = EXECUTIONS_MOST * fmax(controller.rate.cpus, 1) * passed->held;
-    return held;
+    return controller.tables
+               ? spex_rate_held(&controller.rate, &controller.snapshot, first, count, passed)
+               : (struct spex_held_executions){0, -1, 0};
 }
 
 struct spex_controller_totals spex_controller_totals(void) {

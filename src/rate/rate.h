@@ -122,6 +122,8 @@ struct spex_rate_known {
      * these told while it was in them. */
     double slice_cost, share;
     struct spex_rate_finding found;
+    /* What executions of all that were on in its last slice have likely cost of the program's time. */
+    double slowed;
     /* Polled: until when, and for how long the last time. */
     double polled_until, polled_for;
     /* It makes no records now, or calls, to tell what that costs. */
@@ -143,6 +145,8 @@ struct spex_rate_slices {
     double debt;
     /* When it began: CPU time and work of the program, and what its probes had cost by calibration. */
     double running, units, cost;
+    /* And what executions in slices have likely cost since. */
+    double likely;
     uint32_t threads, witness;
     unsigned ended;
     /* What executions cost in slices, by how much longer the program takes in them. */

@@ -6,9 +6,6 @@
 
 #include <stdbool.h>
 
-/* Of what is expected so many times, the probability of none is 5 %. */
-#define SPEX_UNSEEN_95 3.0
-
 /* With fewer hold-offs, were they equally long, nothing tells how rates differ: of a program whose
  * first moment is slow, or that executes in bursts, slices may have seen nothing else. */
 #define SPEX_HOLD_OFFS_LEAST 10

@@ -82,9 +82,19 @@ static void all_begin(struct spex_rate *rate, const struct spex_rate_in *in,
     }
 }
 
+/* What executions have likely cost of the CPU time that the program had in the slice. Without clocks of
+ * threads it has used as many CPUs as it mostly does. */
+static double slowed_by(const struct spex_rate *rate, const struct spex_rate_in *in) {
+    const struct spex_rate_slices *slices = &rate->slices;
+    double running = in->running - slices->running;
+    if (in->threads != slices->threads || !(running > 0))
+        running = (in->now - slices->since) * fmax(rate->cpus, 1);
+    return running > 0 ? slices->likely / running : 0;
+}
+
 /* Returns for how long the slice has been on. */
 static double all_end(struct spex_rate *rate, const struct spex_rate_in *in) {
-    double lasted = 0;
+    double lasted = 0, slowed = slowed_by(rate, in);
     for (size_t s = 0; s < in->count; s++) {
         struct spex_rate_known *known = spex_rate_known(rate, &in->subjects[s]);
         if (known->state != SPEX_RATE_SLICED || known->period == SPEX_SITE_HELD)
@@ -92,6 +102,7 @@ static double all_end(struct spex_rate *rate, const struct spex_rate_in *in) {
         spex_rate_measure(known);
         known->period = SPEX_SITE_HELD;
         known->off_since = in->now;
+        known->slowed = slowed;
         lasted = fmax(lasted, known->on - known->slice_on);
     }
     return lasted;
@@ -128,7 +139,7 @@ static void part_begin(struct spex_rate *rate, const struct spex_rate_in *in) {
     slices->since = in->now;
     slices->running = in->running;
     slices->threads = in->threads;
-    slices->cost = 0;
+    slices->cost = slices->likely = 0;
     slices->witness = rate->witness;
     slices->units = witness ? witness->executions : 0;
 }

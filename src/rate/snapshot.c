@@ -205,9 +205,10 @@ void spex_snapshot_read(struct spex_snapshot *snapshot, const struct spex_rate_k
     }
 }
 
-/* By how often the last slice had it execute in CPU time, and what each execution costs: nothing, what
- * is likely, or twice as much. Bursts are slowed down more than the mean. What is in a group is slowed
- * down by all of it. */
+/* By what executions of all that were on in the last slice have cost of the program's time, or by how
+ * often the slice had it execute in CPU time and what each execution costs: nothing, what is likely, or
+ * twice as much. Bursts are slowed down more than the mean. What is in a group is slowed down by all of
+ * it. */
 struct spex_speedup spex_snapshot_speedup(const struct spex_snapshot *snapshot,
                                           const struct spex_rate_known *known,
                                           const struct spex_slices *slices,
@@ -218,6 +219,7 @@ struct spex_speedup spex_snapshot_speedup(const struct spex_snapshot *snapshot,
     double likely = rate * snapshot->tick_rate * known->each_likely;
     if (in_group)
         likely = known->likely / fmax(cpus, 1);
+    likely = fmax(likely, known->slowed);
     double most = 2 * likely;
     return (struct spex_speedup){1, 1 / (1 - fmin(likely, SLOWED_MOST)),
                                  1 / (1 - fmin(most, SLOWED_MOST))};

@@ -5,10 +5,10 @@
 
 #include "collect/collector.h"
 #include "collect/metrics.h"
+#include "probe/open_spans.h"
 #include "rate/groups.h"
 #include "rate/plan.h"
 #include "ring/doorbell.h"
-#include "spans/open_spans.h"
 
 /* Records of a slice stand for the hold-off before it, and for slices without records before that. */
 static void slice_weigh(uint32_t index, double scale) {

@@ -31,7 +31,7 @@ struct spex_connection {
     uint64_t active_ns; /* time of the last packet read or written */
     struct spex_reply reply;
     struct spex_control_request request;
-    /* That came with the request; or SPEX_NO_DESCRIPTOR. */
+    /* The descriptor that came with the request, or SPEX_NO_DESCRIPTOR. */
     struct spex_descriptor passed;
     char *text; /* of the request: SPEX_CONTROL_TEXT_BYTES + 1 bytes */
 };

@@ -17,6 +17,7 @@
 
 #include <spex/record.h>
 #include <spex/spex.h>
+#include <spex/ticks.h>
 
 #include "base/clock.h"
 #include "base/memory/memory.h"
@@ -71,7 +72,7 @@ uint64_t spex_profile_loaded_ns(void) {
 
 /* Copies a path; of a long one the end, which says more than the beginning. */
 static void copy_path(char *to, size_t size, const char *from) {
-    size_t length = from ? strlen(from) : 0;
+    size_t length = strlen(from);
     if (length >= size)
         for (from += length - (size - 1); is_continued(*from);)
             from++;
@@ -94,6 +95,7 @@ void spex_profile_process_now(struct spex_profile_process *process) {
         .sites_on = spex_sites_on(),
         .sites_refused = spex_sites_refused(),
         .loaded_ns = loaded_ns,
+        .made_ticks = spex_ticks(),
     };
     copy_text(process->command, sizeof(process->command), command);
     if (spex_sites_selection(process->selection, sizeof(process->selection)) != 0)
@@ -222,7 +224,7 @@ static void held_now(uint32_t index, struct spex_profile_probe *probe,
     struct spex_held_executions held = spex_controller_held(index, probe->count, &passed);
     if (held.margin < 0)
         return;
-    bool bound = held.margin > probe->count + held.count && held.least > 0;
+    bool bound = held.margin > probe->count + held.count;
     probe->held_count = bound ? held.least : held.count;
     probe->uncounted = held.count + held.margin - probe->held_count;
 }

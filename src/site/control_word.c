@@ -69,7 +69,7 @@ static void site_set_control(struct spex_site_info *info, uint32_t control) {
     info->used |= control != 0;
     uint32_t *switched = &spex_site_switched[info->site->index];
     if ((before != 0) != (control != 0))
-        spex_store_release(switched, *switched + 1); /* V1 (V2 in recording.h): the word before */
+        spex_store_release(switched, *switched + 1); /* V1 (V2 in recording.c): the word before */
     spex_cost_of_site_set(info->site->index, site_cost(info, control));
     /* The release makes the site's index, its sampling rate, the rings and the threads' states
      * visible to a thread that sees the site on. */
@@ -203,9 +203,19 @@ static uint32_t control_word_of(const struct spex_site_info *info) {
            (sampling_counts_down(&info->sampling) ? SPEX_CONTROL_COUNTDOWN : info->sampling.period);
 }
 
-/* Whether a site of the type may go on. */
+/* Regions in a mask of types. */
+#define REGIONS (UINT32_C(1) << 31)
+
+/* Whether a site of the type may go on. Preparing looks at the threads of the process, which takes
+ * longer than all else about a site; what is on in slices of the time was prepared before. */
 static bool is_prepared(uint32_t type, unsigned detail) {
-    return !spex_registry.prepare_type || spex_registry.prepare_type(type, detail);
+    uint32_t bit = type ? type : REGIONS;
+    if (!spex_registry.prepare_type || (type != SPEX_PERFCNTR && spex_registry.prepared & bit))
+        return true;
+    if (!spex_registry.prepare_type(type, detail))
+        return false;
+    spex_registry.prepared |= bit;
+    return true;
 }
 
 void spex_control_update(struct spex_site_info *info) {
@@ -261,6 +271,7 @@ static void site_update_in_turn(struct spex_site_info *info, enum turn turn) {
 }
 
 void spex_control_update_all(void) {
+    spex_registry.prepared = 0;
     for (enum turn turn = ENDS_ON; turn < TURNS; turn++)
         for (uint32_t i = 0; i < spex_registry.count; i++)
             site_update_in_turn(spex_registry_info(i), turn);
@@ -291,6 +302,13 @@ static void region_set_period(struct spex_site_info *info, uint32_t period) {
     site_set_control(info, control_word_of(info));
 }
 
+/* Notes the period of a probe's region. */
+static void region_note_period(struct spex_site_info *info, uint32_t period) {
+    info->region_period = period < SPEX_GAP_PERIOD_MAX ? period : SPEX_GAP_PERIOD_MAX;
+    if (info->region_period > info->region_longest)
+        info->region_longest = info->region_period;
+}
+
 /* A period of 0 means "none yet" in `*period` and "off" in `other`. */
 static void period_shorten(uint32_t *period, uint32_t other) {
     if (other && (!*period || other < *period))
@@ -315,7 +333,7 @@ void spex_control_set_regions(const struct spex_module *module) {
         if (!site->type_number)
             region_set_period(info, period);
         else if (period)
-            info->region_period = period < SPEX_GAP_PERIOD_MAX ? period : SPEX_GAP_PERIOD_MAX;
+            region_note_period(info, period);
     }
 }
 

@@ -66,6 +66,7 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     state.on_ticks = site_clock_ticks(&info->on, until);
     state.polled_ticks = state.on_ticks - site_clock_ticks(&info->recording, until);
     state.refused = info->refused;
+    state.region_longest = 1;
     state.held_ticks = site_clock_ticks(&info->kept_off, until);
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = info->next) {
         info = spex_registry_info(i);
@@ -73,6 +74,8 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
         state.sites += info->site != NULL;
         state.sites_on += now.period != 0;
         state.used |= info->used;
+        if (info->region_longest > state.region_longest)
+            state.region_longest = info->region_longest;
         /* The END of a SPAN chooses nothing. */
         if (spex_control_ends_span(info))
             continue;
@@ -117,6 +120,7 @@ void spex_sites_time_begin(void) {
         info->on.ticks = info->recording.ticks = info->kept_off.ticks = 0;
         info->on.since = info->recording.since = info->kept_off.since = spex_ticks();
         info->used = site_sampling_now(info).period != 0;
+        info->region_longest = info->used ? info->region_period : 0;
     }
     spex_lock_give(&spex_registry.lock);
 }

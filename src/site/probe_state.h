@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "site/selection/sampling.h"
+#include "site/sampling.h"
 
 struct spex_probe_state {
     /* Sites that are loaded, and those of them that are on. */
@@ -32,6 +32,9 @@ struct spex_probe_state {
     /* The part of `on_ticks` during which no site made records, because all that were on were
      * polled. */
     uint64_t polled_ticks;
+    /* The longest period that a region has had in which one of its sites stands, since
+     * spex_sites_time_begin; 1: it stands in none, or every execution was chosen. */
+    uint32_t region_longest;
     /* Ticks during which the controller kept a site off that the selection switches on. */
     uint64_t held_ticks;
 };

@@ -346,6 +346,7 @@ static bool site_register(struct spex_site *site, const struct spex_probe_identi
     /* May switch the site on, so it comes after the index. */
     if (!nothing_is_selected() && site_is_selected_itself(info)) {
         site_select(info);
+        spex_registry.prepared = 0;
         spex_control_update(info);
     }
     return true;

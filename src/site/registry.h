@@ -13,7 +13,7 @@
 
 #include "ring/record_layout.h"
 #include "site/probe_state.h"
-#include "site/selection/selection.h"
+#include "site/selection.h"
 #include "site/site_info.h"
 
 /* Returns how many sites have been registered so far, those of regions included. Lock-free. The
@@ -81,7 +81,8 @@ static inline struct spex_selection_probe spex_site_selected_by(const struct spe
 }
 
 /* Sets the function that is called before a site goes on, with the type and the detail of the site,
- * 0 and 0 for a region. Where it returns false, the site stays off. The registry's lock is held
+ * 0 and 0 for a region: once for all sites of a type that go on by one selection, but for PERFCNTR.
+ * Where it returns false, the site stays off. The registry's lock is held
  * then, so the function must not call the registry. To be called before any site is on. */
 void spex_sites_prepare_types(bool (*prepare_type)(uint32_t type, unsigned detail));
 

@@ -78,6 +78,8 @@ struct spex_registry {
     char different_names[5 * SPEX_NAME_BYTES];
     /* See spex_sites_prepare_types and spex_sites_bound_records. */
     bool (*prepare_type)(uint32_t type, unsigned detail);
+    /* Mask of the types that were prepared since sites were selected or registered. */
+    uint32_t prepared;
     bool records_bounded;
     /* See spex_sites_begin_in_bursts. */
     bool begins_in_bursts;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <spex/atomic.h>
+#include <spex/ticks.h>
 
 #include "base/clock.h"
 #include "base/memory/memory.h"
@@ -41,12 +42,17 @@ double spex_sampling_gap_scale(uint32_t period) {
 }
 
 /* Measures the tick rate between the first call and this one, and sets spex_burst_interval by it. A
- * fixed instant is the base, so the measurement becomes better with time and never waits. */
+ * fixed instant is the base, so the measurement becomes better with time and never waits; it is made
+ * again when that is twice as long ago. */
 static void burst_interval_update(void) {
     static struct spex_instant first;
+    static uint64_t measured;
+    if (first.ticks && spex_ticks() - first.ticks < 2 * measured)
+        return;
     struct spex_instant now = spex_instant_now();
     if (!first.ticks)
         first = now;
+    measured = now.ticks - first.ticks;
     double rate = spex_tick_rate(first, now);
     if (rate <= 0 && spex_burst_interval)
         return;

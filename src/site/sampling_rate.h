@@ -11,7 +11,7 @@
 #include <spex/probe.h>
 
 #include "site/registry.h"
-#include "site/selection/sampling.h"
+#include "site/sampling.h"
 
 /* Countdowns have every fourth generation, from 2 on (spex/site.h). Behind this one comes 2 again,
  * so that two successive ones have different slots. */

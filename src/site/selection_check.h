@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "site/selection/selection.h"
+#include "site/selection.h"
 
 /* Bytes for the text of each function. */
 enum { SPEX_SELECTION_CHECK_BYTES = 480 };

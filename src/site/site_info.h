@@ -9,7 +9,7 @@
 
 #include <spex/site.h>
 
-#include "site/selection/sampling.h"
+#include "site/sampling.h"
 
 /* Measures how long at least one of a probe's sites was in some state. */
 struct spex_site_clock {
@@ -83,6 +83,8 @@ struct spex_site_info {
     struct spex_sampling sampling;
     /* The period that all of the region's sites have, if the site stands in one. */
     uint32_t region_period;
+    /* The longest since spex_sites_time_begin. */
+    uint32_t region_longest;
     /* In the probe's first site, for the whole probe: the time that it was on, that it was on and
      * made records, and that a site was kept off by the controller. */
     struct spex_site_clock on;

@@ -23,7 +23,7 @@
 #include "rate/controller.h"
 #include "ring/doorbell.h"
 #include "site/registry.h"
-#include "site/selection/selection.h"
+#include "site/selection.h"
 #include "site/selection_check.h"
 #include "start/dormant.h"
 #include "start/life.h"
@@ -111,7 +111,7 @@ int spex_life_select_locked(const struct spex_control_selection *selection, char
     return on;
 }
 
-/* Who reads the stream of SPEX_OUT has asked for exactly what is selected. */
+/* The reader of SPEX_OUT's stream has asked for exactly the selected probes. */
 static int hold_locked(const struct spex_lease *lease, double share, char *answer, size_t size) {
     int err = spex_life_out_after(SPEX_OUT_STREAM) ? -EPERM : spex_controller_hold(lease, share);
     if (err)

@@ -9,12 +9,12 @@
 #include "base/memory/heap.h"
 #include "base/memory/memory.h"
 #include "counters/counters.h"
+#include "probe/open_spans.h"
 #include "probe/threads.h"
 #include "ring/rings.h"
 #include "serve/control.h"
 #include "site/provider.h"
 #include "site/registry.h"
-#include "spans/open_spans.h"
 #include "start/life_state.h"
 #include "text/at_start.h"
 

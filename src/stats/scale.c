@@ -52,14 +52,15 @@ enum spex_value_scale spex_value_scale_of(double value) {
     return value >= 0 && value <= 0x1p64 ? SPEX_SCALE_NATURAL : SPEX_SCALE_WHOLE;
 }
 
-/* No double is nearer to the greatest integers than 2^64. */
-uint64_t spex_value_natural(double value) {
+/* The number as NATURAL has it, or the nearest of its outermost ones. No double is nearer to the
+ * greatest integers than 2^64. */
+static uint64_t natural_of(double value) {
     return value < 0x1p64 ? (uint64_t)fmax(value, 0) : UINT64_MAX;
 }
 
 unsigned spex_value_scale_bucket(unsigned scale, double value) {
     if (scale == SPEX_SCALE_NATURAL)
-        return spex_histogram_bucket(spex_value_natural(value));
+        return spex_histogram_bucket(natural_of(value));
     return value < 0 ? ZERO - distance_of(-value) : ZERO + distance_of(value);
 }
 

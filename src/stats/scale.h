@@ -17,10 +17,6 @@ enum spex_value_scale {
 /* The first scale that has this number, which is finite. */
 enum spex_value_scale spex_value_scale_of(double value);
 
-/* The number as NATURAL has it: the nearest of its outermost ones where it is none of them, as are
- * the extremes of no values. */
-uint64_t spex_value_natural(double value);
-
 /* The bucket of a number; it grows with the number. NATURAL: one below 0 or above 2^64 is in the
  * outermost bucket. */
 unsigned spex_value_scale_bucket(unsigned scale, double value);

@@ -28,11 +28,11 @@ enum { RUN_MOST = 256 };
 
 #define SLICE_FIRST (UINT32_C(1) << 31)
 
-/* What is written of so many probes stays in the nearest cache. */
+/* The figures of so many probes fit into the first-level cache. */
 enum { NEAR_PROBES = 32 };
 
-/* Of how many records that follow the lines are asked for: first the probe's, then those of its
- * values. Some take longer than the records between them; more would not stay in the cache. */
+/* Cache lines are prefetched for so many records ahead: first the probe's, then those of its values.
+ * Fewer would often come too late; more would be evicted before they are used. */
 enum { AHEAD = 3, FOUND = 8, LINE = 64 };
 
 _Static_assert(2 * AHEAD < FOUND, "each is found before another takes its place");

@@ -15,7 +15,8 @@ struct spex_trace_profiles {
     /* The newest of these; 0 bytes: none. */
     char *last;
     size_t last_bytes;
-    uint64_t last_ticks;
+    /* When the newest of all was made; before the first of them no profile was. */
+    uint64_t newest_ticks;
 };
 
 /* Writes the frames of a profile: 1; or keeps them for the end: 0; or a negative errno value. */

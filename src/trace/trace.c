@@ -188,6 +188,7 @@ int spex_trace_open(const struct spex_trace_options *options, struct spex_trace 
     uuid_make(trace->uuid);
     spex_trace_clock_begin();
     trace->first = first;
+    trace->profiles.newest_ticks = options->from > first.ticks ? options->from : first.ticks;
     trace->whole = options->whole;
     trace->begin_ns = trace->stored_ns = trace->rotated_ns = trace->clock_ns =
         spex_clock_ns(CLOCK_MONOTONIC);

@@ -24,6 +24,8 @@ struct spex_trace_options {
     int process_id;
     /* The process had counted nothing before it was recorded. */
     bool whole;
+    /* Its records begin here, in ticks, and no profile is older; 0: with the first that comes. */
+    uint64_t from;
     /* What is kept is the disk's matter. */
     struct spex_trace_limits limits;
     /* Shared by the traces of one directory. It is freed after them. */
@@ -31,7 +33,8 @@ struct spex_trace_options {
 };
 
 /* Reads the clocks, by which this process's traces know how fast the ticks go: the longer before
- * the first trace, the better. Sleeps for 2 ms at the first call. */
+ * the first trace, the better, and before any profile is made that a trace gets. Sleeps for 2 ms at
+ * the first call. */
 void spex_trace_clock_begin(void);
 
 /* 0, or a negative errno value with the reason. */
@@ -60,7 +63,8 @@ void spex_trace_pass(struct spex_trace *trace, uint64_t watermark);
 /* The process has lost so many records since the trace began, as far as is known now. */
 void spex_trace_lost(struct spex_trace *trace, uint64_t lost);
 
-/* The frames of a profile, as the journal has them. */
+/* The frames of a profile, as the journal has them, with the time at which the process says that it
+ * made it; where that is not between the profile before and now, the present time. */
 void spex_trace_profile(struct spex_trace *trace, const void *frames, size_t bytes);
 
 /* Something that happened at a time, in words. */

@@ -80,12 +80,30 @@ static int file_write(const char *path, int flags, const void *bytes, size_t siz
     return err;
 }
 
+/* Removes files that have been left, the oldest first, until `more` bytes have room. */
+static void make_room(struct spex_trace_disk *disk, uint64_t more) {
+    size_t gone = 0;
+    while (disk->keep && disk->bytes + more > disk->keep && gone < disk->left_count) {
+        struct spex_trace_left *oldest = &disk->left[gone++];
+        unlink(oldest->path);
+        spex_free(oldest->path);
+        disk->bytes -= oldest->bytes;
+        disk->removed += oldest->bytes;
+    }
+    if (!gone)
+        return;
+    disk->left_count -= gone;
+    for (size_t f = 0; f < disk->left_count; f++)
+        disk->left[f] = disk->left[f + gone];
+}
+
 /* What an earlier process of the same number has left is not written over. After an error the size
  * is set by the path: no descriptor is needed. */
 int spex_trace_file_append(struct spex_trace_disk *disk, struct spex_trace_file *file,
                            const void *bytes, size_t size) {
     bool made;
     int flags = file->bytes ? 0 : O_CREAT | O_EXCL;
+    make_room(disk, size);
     int err = file_write(file->path, flags, bytes, size, file->bytes, &made);
     if (err && made && truncate(file->path, (off_t)file->bytes) == 0 && !file->bytes)
         unlink(file->path);
@@ -118,6 +136,8 @@ int spex_trace_file_replace(struct spex_trace_disk *disk, struct spex_trace_file
     bool made;
     if (spex_asprintf(&fresh, "%.*s.%s.new", (int)(name - file->path), file->path, name) < 0)
         return -ENOMEM;
+    if (size > file->bytes)
+        make_room(disk, size - file->bytes);
     int err = file_write(fresh, O_CREAT | O_TRUNC, bytes, size, 0, &made);
     if (!err && rename(fresh, file->path) != 0)
         err = -errno;
@@ -129,22 +149,6 @@ int spex_trace_file_replace(struct spex_trace_disk *disk, struct spex_trace_file
     disk->bytes += size - file->bytes;
     file->bytes = size;
     return 0;
-}
-
-void spex_trace_disk_make_room(struct spex_trace_disk *disk, uint64_t more) {
-    size_t gone = 0;
-    while (disk->keep && disk->bytes + more > disk->keep && gone < disk->left_count) {
-        struct spex_trace_left *oldest = &disk->left[gone++];
-        unlink(oldest->path);
-        spex_free(oldest->path);
-        disk->bytes -= oldest->bytes;
-        disk->removed += oldest->bytes;
-    }
-    if (!gone)
-        return;
-    disk->left_count -= gone;
-    for (size_t f = 0; f < disk->left_count; f++)
-        disk->left[f] = disk->left[f + gone];
 }
 
 /* Room for one more file that has been left. False: there is no memory. */

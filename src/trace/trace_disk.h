@@ -15,7 +15,8 @@ struct spex_trace_disk {
     uint64_t bytes;
     /* Bytes of files that were removed. */
     uint64_t removed;
-    /* Files of streams that have been left, oldest first: these are removed when room is needed. */
+    /* Files of streams that have been left, oldest first: these are removed when what is written has
+     * no room. */
     struct spex_trace_left {
         char *path;
         uint64_t bytes;
@@ -48,9 +49,6 @@ void spex_trace_file_trim(const struct spex_trace_file *file);
  * negative errno value. */
 int spex_trace_file_replace(struct spex_trace_disk *disk, struct spex_trace_file *file,
                             const void *bytes, size_t size);
-
-/* Removes files that have been left, the oldest first, until `more` bytes have room. */
-void spex_trace_disk_make_room(struct spex_trace_disk *disk, uint64_t more);
 
 /* No more is written to the file: it may be removed. */
 void spex_trace_file_leave(struct spex_trace_disk *disk, struct spex_trace_file *file);

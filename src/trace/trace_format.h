@@ -119,7 +119,6 @@ static inline unsigned spex_layout_bytes(unsigned layout, unsigned values) {
 
 #define SPEX_JOURNAL_MAGIC   0x524A5853u /* "SXJR" */
 #define SPEX_JOURNAL_VERSION 3           /* of the whole trace */
-#define SPEX_JOURNAL_OLDEST  2           /* that is read: all values are unsigned */
 
 enum spex_journal_kind {
     SPEX_JOURNAL_SITES = 1, /* struct spex_stream_site */
@@ -152,7 +151,7 @@ struct spex_journal_event {
     uint16_t values; /* stored ones */
     uint32_t probe_type;
     uint32_t layout;
-    uint32_t kinds; /* of the fields, as records have them; not in version 2 */
+    uint32_t kinds; /* of the fields, as records have them */
 };
 
 /* One moment on three clocks. */

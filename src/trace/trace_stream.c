@@ -62,7 +62,6 @@ int spex_trace_stream_write(struct spex_trace_stream *stream, struct spex_trace_
     if (!stream->file.path && !(stream->file.path = file_path(stream)))
         return -ENOMEM;
     bool first = !stream->file.bytes;
-    spex_trace_disk_make_room(disk, packets->closed);
     int err = spex_trace_file_append(disk, &stream->file, packets->bytes, packets->closed);
     if (err)
         return err;

@@ -12,7 +12,7 @@
 
 #include <spex/record.h>
 
-#include "site/selection/selection.h"
+#include "site/selection.h"
 
 struct spex_feed;
 

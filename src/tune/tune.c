@@ -202,7 +202,8 @@ static int session_step(struct spex_tune_session *session, struct spex_error *er
     struct spex_plan plan;
     if (spex_feed_stopped(session->feed))
         return -ECANCELED;
-    if (session->trials.count >= spex_tune_session_space(session)->rules.trials_max)
+    uint64_t most = spex_tune_session_space(session)->rules.trials_max;
+    if (session->trials.count >= (most ? most : SPEX_TUNE_TRIALS_MAX))
         return 0;
     int got = spex_plan_ask(&asking, &plan, error);
     uint64_t expected = policy->runs ? policy->runs(session->state) : 0;
@@ -348,7 +349,7 @@ static int session_prepare(struct spex_tune_session *session, struct spex_error 
     if (err)
         return err;
     struct spex_space *space = &session->own->space;
-    if (space->rules.trials_max == 0 || space->rules.trials_max > SPEX_TUNE_TRIALS_MAX)
+    if (space->rules.trials_max > SPEX_TUNE_TRIALS_MAX)
         space->rules.trials_max = SPEX_TUNE_TRIALS_MAX;
     session->options.space = space;
     spex_summary_init(&session->summary, space);
@@ -428,7 +429,7 @@ static int tune_start_in_turn(const struct spex_tune_options *options, struct sp
     return err;
 }
 
-/* Whoever has the turn may wait for functions of the program, so handlers of signals run. */
+/* The holder of the turn may wait for functions of the program, so handlers of signals run. */
 static void turn_take(int *cancel_state) {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel_state);
     spex_lock_take(&tune.turn);

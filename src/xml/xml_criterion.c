@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "measure/criterion.h"
-#include "site/selection/selection.h"
+#include "site/selection.h"
 #include "text/number.h"
 
 /* Greatest number of a value in a record that a space may name. */

@@ -175,6 +175,10 @@ static void choices_are_read(void **state) {
     assert_true(choices.items[1].timed);
     assert_true(spex_function_choice_has_object(&choices.items[1], "/usr/lib/libc.so.6"));
     assert_false(spex_function_choice_has_object(&choices.items[1], "/usr/lib/libm.so.6"));
+    assert_true(spex_function_choice_has_object(&choices.items[1], "/usr/lib/libc.so.6.1.12"));
+    assert_false(spex_function_choice_has_object(&choices.items[1], "/usr/lib/libc.so.61"));
+    assert_false(spex_function_choice_has_object(&choices.items[1], "/usr/lib/libc.so.6.debug"));
+    assert_false(spex_function_choice_has_object(&choices.items[2], "/usr/bin/a.1"));
     assert_true(spex_function_choice_has_name(&choices.items[1], "read"));
     assert_int_equal(choices.items[2].address, 0x1f0);
     assert_false(spex_function_choice_has_name(&choices.items[2], "malloc"));

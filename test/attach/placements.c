@@ -82,6 +82,111 @@ static void arguments_that_are_gone(void **state) {
                         "its arguments are overwritten before there can be a breakpoint");
 }
 
+/* What begins a function, and why a jump cannot be there; NULL: it can, at an address, in the place of so many bytes. */
+struct patched {
+    const char *code;
+    size_t size;
+    const char *refused;
+    unsigned into, bytes;
+};
+#define PATCHED(code, into, bytes)                                                                 \
+    { code, sizeof(code) - 1, NULL, into, bytes }
+#define UNPATCHED(code, refused)                                                                   \
+    { code, sizeof(code) - 1, refused, 0, 0 }
+
+static void patches_are_where_nothing_leads(void **state) {
+    static const char unmovable[] = "one of its first instructions cannot be moved";
+    static const struct patched known[] = {
+        /* push %rbp; mov %rsp,%rbp; pop %rbp; ret */
+        PATCHED("\x55\x48\x89\xe5\x5d\xc3", 0, 5),
+        /* endbr64; push %rbp; mov %rsp,%rbp; sub $16,%rsp; leave; ret */
+        PATCHED("\xf3\x0f\x1e\xfa\x55\x48\x89\xe5\x48\x83\xec\x10\xc9\xc3", 4, 8),
+        /* mov 1(%rip),%rax; ret */
+        PATCHED("\x48\x8b\x05\1\0\0\0\xc3", 0, 7),
+        /* xor %eax,%eax; ret */
+        UNPATCHED("\x31\xc0\xc3", unmovable),
+        UNPATCHED("\x31\xc0\x90\x90", "it is too short for a jump"),
+        /* sub $8,%rsp; call; jmp; ret; syscall; int3; ud2; rdtsc */
+        UNPATCHED("\x48\x83\xec\x08\xe8\0\0\0\0\xc3", unmovable),
+        UNPATCHED("\xe9\0\x20\0\0\xc3", unmovable),
+        UNPATCHED("\x89\xf8\x0f\x05\x90\xc3", unmovable),
+        UNPATCHED("\xcc\x90\x90\x90\x90\xc3", unmovable),
+        UNPATCHED("\x90\x0f\x0b\x90\x90\xc3", unmovable),
+        UNPATCHED("\x0f\x31\x90\x90\x90\xc3", unmovable),
+        /* test %edi,%edi; je to the end */
+        UNPATCHED("\x85\xff\x74\x01\x90\xc3", unmovable),
+        /* loop; and endbr64 where an indirect jump may lead */
+        UNPATCHED("\x89\xf8\xe2\xfc\x90\xc3", unmovable),
+        UNPATCHED("\x90\xf3\x0f\x1e\xfa\xc3", unmovable),
+        UNPATCHED("\x06\x90\x90\x90\x90\xc3", "its first instructions cannot be decoded"),
+        /* A jump back to the second instruction, and to the one behind the jump. */
+        UNPATCHED("\x90\x48\x89\xf8\x90\xff\xc8\x75\xf8\xc3",
+                  "a branch leads into its first instructions"),
+        PATCHED("\x90\x48\x89\xf8\x90\xff\xc8\x75\xfc\xc3", 0, 5),
+        /* jmp *%rax, and notrack jmp *%rax */
+        UNPATCHED("\x48\xc7\xc0\1\0\0\0\xff\xe0",
+                  "an indirect jump may lead into its first instructions"),
+        UNPATCHED("\x48\xc7\xc0\1\0\0\0\x3e\xff\xe0",
+                  "an indirect jump may lead into its first instructions"),
+        /* What is behind it cannot be decoded. */
+        UNPATCHED("\x48\xc7\xc0\1\0\0\0\x06", "not all of it can be decoded"),
+    };
+    (void)state;
+    if (!spex_can_decode())
+        skip();
+    for (size_t k = 0; k < COUNT_OF(known); k++) {
+        struct spex_placement placement =
+            place(known[k].code, known[k].size, (struct outside){.reached = 0});
+        const char *refused = placement.patch.refused;
+        if (!known[k].refused || !refused)
+            assert_ptr_equal(refused, known[k].refused);
+        else
+            assert_string_equal(refused, known[k].refused);
+        if (refused)
+            continue;
+        assert_int_equal(placement.patch.address, ENTRY + known[k].into);
+        assert_int_equal(placement.patch.bytes, known[k].bytes);
+    }
+}
+
+static void patches_are_not_where_others_lead(void **state) {
+    static const char text[] = "\x55\x48\x89\xe5\x90\x90\x5d\xc3";
+    struct spex_placement placement;
+    struct spex_patchable patch;
+    (void)state;
+    if (!spex_can_decode())
+        skip();
+    placement = PLACE(text, .reached = ENTRY + 4);
+    assert_string_equal(placement.patch.refused, "other code may jump into its first instructions");
+    placement = PLACE(text, .reached = ENTRY + 5);
+    assert_null(placement.patch.refused);
+    spex_patchable_find((const uint8_t *)text, sizeof(text) - 1, ENTRY - 4, &patch);
+    assert_string_equal(patch.refused, "its first instructions are in two pages");
+    spex_patchable_find((const uint8_t *)text, sizeof(text) - 1, ENTRY - 5, &patch);
+    assert_null(patch.refused);
+}
+
+/* mov (%rdi),%rax; mov 1(%rip),%rax; push; lea (%rdi),%rax; nop (%rax) */
+static void what_may_fault_is_told(void **state) {
+    static const struct {
+        const char *code;
+        bool may_fault;
+    } known[] = {{"\x48\x8b\x07\x90\x90", true},
+                 {"\x48\x8b\x05\1\1\1\1", false},
+                 {"\x55\x41\x57\x41\x56", false},
+                 {"\x48\x8d\x07\x90\x90", false},
+                 {"\x66\x0f\x1f\x04\x07", false}};
+    (void)state;
+    if (!spex_can_decode())
+        skip();
+    for (size_t k = 0; k < COUNT_OF(known); k++) {
+        struct spex_patchable patch;
+        spex_patchable_find((const uint8_t *)known[k].code, strlen(known[k].code), ENTRY, &patch);
+        assert_null(patch.refused);
+        assert_int_equal(patch.may_fault, known[k].may_fault);
+    }
+}
+
 static void hits_are_told_apart(void **state) {
     static const struct {
         const char *code;
@@ -235,6 +340,9 @@ static void functions_without_an_end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(patches_are_where_nothing_leads),
+        cmocka_unit_test(patches_are_not_where_others_lead),
+        cmocka_unit_test(what_may_fault_is_told),
         cmocka_unit_test(hits_are_told_apart),
         cmocka_unit_test(arguments_are_still_there),
         cmocka_unit_test(arguments_that_are_gone),

@@ -13,7 +13,7 @@
 #include "site/registry.h"
 #include "stats/values.h"
 
-enum { FIRST = 71, SECOND, SITES = 5, LONG_LINE = 1234, MADE = 300 };
+enum { FIRST = 71, SECOND, SITES = 8, LONG_LINE = 1234, MADE = 300 };
 
 SPEX_PROBE_NAME(FIRST, "own.first");
 
@@ -31,9 +31,17 @@ COMPILED_ONCE static void first_elsewhere(unsigned executions) {
     }
 }
 
+/* What a profile keeps of the parameters of SECOND: it has room for half of the character that
+ * follows. */
+#define TEN_DIGITS "123456789/"
+#define FIFTY      TEN_DIGITS TEN_DIGITS TEN_DIGITS TEN_DIGITS TEN_DIGITS
+#define KEPT       "i, 2 * i + 0 * sizeof(\"" FIFTY FIFTY "123"
+
 COMPILED_ONCE static void second(unsigned executions) {
     for (unsigned i = 0; i < executions; i++) {
-        SNAPSHOT_PROBE(SECOND, 1, i, 2 * i);
+        /* clang-format off */
+        SNAPSHOT_PROBE(SECOND, 1, i, 2 * i + 0 * sizeof("123456789/123456789/123456789/123456789/123456789/123456789/123456789/123456789/123456789/123456789/123µ"));
+        /* clang-format on */
     }
 }
 
@@ -42,6 +50,18 @@ COMPILED_ONCE static void third(unsigned executions) {
         SPEX_CNT_BEGIN(third, 7);
         SPEX_CNT_END(third);
     }
+}
+
+COMPILED_ONCE static void fifth(const void *key) {
+    SPEX_SPAN_BEGIN("fifth", key);
+    if (!key)
+        SPEX_SPAN_END("fifth", key);
+}
+
+/* Some of the values are negative. */
+COMPILED_ONCE static void sixth(int executions) {
+    for (int i = 0; i < executions; i++)
+        SPEX_SNAPSHOT("sixth", i % 100 - 50);
 }
 
 /* The end of a path, one byte shorter than a profile has room for. */
@@ -75,14 +95,17 @@ static void take_sites(void) {
         assert_int_equal(sites[s].loaded, 1);
         assert_int_equal(sites[s].lease_ms, 0);
         assert_string_equal(sites[s].provider, "control-own_profile");
-        assert_string_equal(sites[s].parameters,
-                            sites[s].probe_type == SPEX_SNAPSHOT ? "i, 2 * i" : "");
+        if (sites[s].probe_type != SPEX_SNAPSHOT || sites[s].declared == SECOND + 1)
+            assert_string_equal(sites[s].parameters,
+                                sites[s].probe_type == SPEX_SNAPSHOT ? KEPT : "");
     }
 }
 
 static struct spex_profile_process process_now(void) {
     struct spex_profile_process process;
+    uint64_t before = spex_ticks();
     spex_profile_process_now(&process);
+    assert_true(process.made_ticks >= before && process.made_ticks <= spex_ticks());
     assert_int_equal(process.process_id, getpid());
     assert_string_equal(process.command, "control-own_profile");
     assert_int_equal(process.sites, SITES);
@@ -247,22 +270,57 @@ void __wrap_spex_metrics_series(uint32_t index, struct spex_profile_row *row) {
     losses_set(row);
 }
 
-/* The answer, frame by frame, is what a reader takes. Returns the rows that have losses. */
-static unsigned answer_is_taken(void) {
+/* Takes an answer, frame by frame, as a reader does. */
+static void answer_take(struct spex_profile_reader *reader) {
     static char frame[SPEX_CONTROL_FRAME_BYTES];
-    struct spex_profile_reader reader = {0};
     struct spex_error error = {""};
     struct spex_reply reply, after;
-    unsigned lost = 0;
     int taken = 0;
-    looks = 0;
+    *reader = (struct spex_profile_reader){0};
     spex_reply_profile(&reply, 1, false);
     for (size_t bytes; (bytes = spex_reply_frame(&reply, &after, frame)) != 0; reply = after) {
-        taken = spex_profile_reader_take(&reader, frame, bytes, &error);
+        taken = spex_profile_reader_take(reader, frame, bytes, &error);
         assert_string_equal(error.text, "");
         assert_int_equal(taken, after.next == 0);
     }
     assert_int_equal(taken, 1);
+}
+
+static bool has_rows(const struct spex_variance *spread) {
+    bool any = false;
+    for (unsigned row = 0; row < SPEX_VARIANCE_ROWS; row++)
+        for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++)
+            any |= spread->rows[row][way] != 0;
+    return any;
+}
+
+/* The spans that are open are counted for each answer, and values of each scale have their spread. */
+TEST(answers_have_open_spans_and_spreads) {
+    struct spex_profile_reader reader;
+    assert_int_equal(serving_start("fifth,sixth@~3"), 0);
+    fifth(NULL);
+    sixth(3 * MADE);
+    WAIT_UNTIL(records_now() > MADE / 2);
+    fifth(&reader);
+    answer_take(&reader);
+    assert_int_equal(reader.profile.row_count, 2);
+    for (size_t r = 0; r < reader.profile.row_count; r++) {
+        const struct spex_profile_row *row = &reader.profile.rows[r];
+        bool span = row->probe.probe_type == SPEX_SPAN;
+        assert_int_equal(row->probe.spans_open, span);
+        if (!span)
+            assert_true(has_rows(&row->values[0]->spread));
+    }
+    spex_profile_reader_free(&reader);
+    spex_stop();
+}
+
+/* Returns the rows of an answer that have losses. */
+static unsigned answer_is_taken(void) {
+    struct spex_profile_reader reader;
+    unsigned lost = 0;
+    looks = 0;
+    answer_take(&reader);
     for (size_t r = 0; r < reader.profile.row_count; r++)
         lost += reader.profile.rows[r].losses[0] != NULL;
     spex_profile_reader_free(&reader);

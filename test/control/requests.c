@@ -48,7 +48,7 @@ TEST_WITH(models_are_gone_by, serving_setup, serving_teardown) {
     struct spex_profile_reader reader = {0};
     char path[] = "/tmp/spex-models-XXXXXX", text[64];
     int fd = caller_connect(), file = mkstemp(path);
-    assert_true(dprintf(file, "spex-models 1\nend 0\n") > 0 && close(file) == 0);
+    assert_true(dprintf(file, "spex-models 3\nend 0\n") > 0 && close(file) == 0);
     snprintf(text, sizeof(text), "2.5 0.01 %s", path);
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, text, &reader), 0);
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, "10 0 /nowhere", &reader), -ENOENT);

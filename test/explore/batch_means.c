@@ -4,7 +4,7 @@
  * every run. */
 #include <math.h>
 
-#include "measure/figure/batch_means.h"
+#include "measure/batch_means.h"
 #include "sources.h"
 #include "stats/histogram.h"
 

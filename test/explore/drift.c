@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "explore/findings/drift.h"
+#include "explore/findings/drift_error.h"
 #include "policies/explore/builtin.h"
 #include "spaces.h"
 
@@ -232,5 +233,68 @@ TEST(sentences) {
         spex_drift_text(&drift, &space, text, sizeof(text)),
         "the machine became 3.1 % better, little by little, from 1 January 14:02 to 2 January "
         "17:48");
+    spex_space_free(file);
+}
+
+/* What is told of configurations that are repeated in random order, as a search does with those that look
+ * best. */
+enum { ALTERNATIVES = 3, REPEATS = 80, WORLDS = 50 };
+
+struct told {
+    double held,
+        before;   /* share of the intervals that hold the truth, and that did so without drift */
+    double wider; /* how much wider they are, in the mean */
+};
+
+/* The machine's speed is an autoregressive process with this deviation that forgets within 100 trials. */
+static struct told told_of(struct spex_space_file *file, double noise, double deviation) {
+    static struct course course;
+    struct told told = {0};
+    uint64_t random = 11;
+    for (unsigned w = 0; w < WORLDS; w++) {
+        struct spex_summary summary;
+        struct spex_final_trials ordered = {.items = NULL};
+        struct spex_ranking_input inputs[ALTERNATIVES];
+        struct spex_ranking plain[ALTERNATIVES], of[ALTERNATIVES];
+        double speed = deviation * noise_of(&random, false);
+        size_t best;
+        spex_summary_init(&summary, &file->space);
+        course.count = 0;
+        for (size_t t = 0; t < (size_t)ALTERNATIVES * REPEATS; t++) {
+            speed = 0.99 * speed + sqrt(1 - 0.99 * 0.99) * deviation * noise_of(&random, false);
+            size_t level = t < ALTERNATIVES ? t : random_below(&random, ALTERNATIVES);
+            double truth = 10 + (double)level;
+            add(&course, level, truth * (1 + speed + noise * noise_of(&random, false)), false);
+            assert_int_equal(spex_summary_add(&summary, &course.items[t]), 0);
+            assert_int_equal(spex_final_trials_add(&ordered, &summary, &course.items[t]), 0);
+        }
+        spex_ranking_inputs(&summary, inputs);
+        assert_int_equal(spex_ranking_of(inputs, ALTERNATIVES, false, plain, &best), 0);
+        memcpy(of, plain, sizeof(of));
+        assert_int_equal(spex_drift_widen(&summary, &ordered, of), 0);
+        for (size_t g = 0; g < ALTERNATIVES; g++) {
+            double truth = 10 + (double)g, share = 1.0 / (ALTERNATIVES * WORLDS);
+            assert_true(of[g].low <= plain[g].low && of[g].high >= plain[g].high);
+            told.before += share * (plain[g].low <= truth && truth <= plain[g].high);
+            told.held += share * (of[g].low <= truth && truth <= of[g].high);
+            if (noise > 0)
+                told.wider += share * (of[g].high - of[g].low) / (plain[g].high - plain[g].low);
+        }
+        spex_final_trials_free(&ordered);
+        spex_summary_free(&summary);
+    }
+    print_message("noise %.0f %%, drift %.0f %%: held %.3f, without %.3f, %.2f times as wide\n",
+                  100 * noise, 100 * deviation, told.held, told.before, told.wider);
+    return told;
+}
+
+/* Trials near in time have the machine's speed in common, which their differences do not tell. */
+TEST(intervals_have_the_drift) {
+    struct spex_space_file *file = space_of(line);
+    struct told drifting = told_of(file, 0.03, 0.03), calm = told_of(file, 0.03, 0);
+    struct told exact = told_of(file, 0, 0);
+    assert_true(drifting.held >= 0.8 && drifting.before <= 0.4);
+    assert_true(calm.held >= 0.93 && calm.wider <= 1.6);
+    assert_true(exact.held > 0.999);
     spex_space_free(file);
 }

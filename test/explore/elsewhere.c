@@ -252,12 +252,13 @@ TEST_WITH(a_grid_is_measured_once, scratch_enter, scratch_leave) {
     for (unsigned between = 0; between < 9; between += 4) {
         begin(between + 1, 0);
         explore_all("grid", false, between);
-        assert_int_equal(check_store(), 2 * CONFIGURATIONS);
-        assert_true(between || away.starts == 2 * CONFIGURATIONS);
+        size_t trials = check_store(); /* finals have a quarter at most */
+        assert_in_range(trials, 2 * CONFIGURATIONS, 2 * CONFIGURATIONS * 4 / 3);
+        assert_true(between || away.starts == trials);
         assert_int_equal(away.repeats, 0);
         assert_int_equal(last.failed, 0);
         assert_true(last.have_best && fabs(last.best_objective - 1) < 0.1);
-        assert_int_equal(last.trials_expected, 2 * CONFIGURATIONS);
+        assert_int_equal(last.trials_expected, 2 * CONFIGURATIONS * 4 / 3);
     }
 }
 

@@ -3,7 +3,8 @@
  * enough. What is reached is printed. The random numbers are the same in every run. */
 #include <math.h>
 
-#include "measure/figure/figure.h"
+#include "base/clock.h"
+#include "measure/figure.h"
 #include "sources.h"
 
 enum { PROBE = 7, RUNS = 200, RECORDS_MAX = 300000 };
@@ -60,6 +61,24 @@ TEST(fields) {
         spex_figure_add(&figure, &none);
         double found = value_of(&figure);
         assert_true(isnan(expected) ? isnan(found) : fabs(found - expected) < 1e-9);
+        spex_figure_close(&figure);
+    }
+}
+
+/* A clock whose ticks are longer than most executions: the median reads 0, and is as unsure as a tick is
+ * long; numbers are what they are. */
+TEST(a_quantile_of_times_is_no_surer_than_a_tick) {
+    for (unsigned times = 0; times < 2; times++) {
+        uint32_t type = times ? SPEX_LAT : SPEX_LLC;
+        struct spex_figure figure = opened("p50", 0, type);
+        uint64_t chance = 1;
+        for (unsigned r = 0; r < 20000; r++) {
+            struct spex_record one = record(10 * r, type, random_below(&chance, 10) < 3);
+            spex_figure_add(&figure, &one);
+        }
+        struct spex_measured measured = spex_figure_measured(&figure, times ? 1000 : 1, true);
+        assert_float_equal(measured.value, 0, 0);
+        assert_float_equal(measured.error, times ? SPEX_STEP_DEVIATION / 1000 : 0, 1e-9);
         spex_figure_close(&figure);
     }
 }

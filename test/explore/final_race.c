@@ -34,7 +34,7 @@ static void begin(struct study *study) {
         add(study, c, 0, 10 + (double)c);
         study->standings[c].estimate = 10 + (double)c;
     }
-    assert_true(study->trials.count == 0);
+    assert_int_equal(study->trials.count, CONFIGURATIONS);
 }
 
 /* So many blocks of those from `from` to `to`, `apart` from one to the next. */

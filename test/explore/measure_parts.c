@@ -10,7 +10,7 @@
 #include "measure/plan.h"
 #include "measure/trial.h"
 #include "measure/usage.h"
-#include "site/selection/selection.h"
+#include "site/selection.h"
 #include "spaces.h"
 
 enum { RECORDS = 5000, BATCH = 37 };

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "../check.h"
-#include "measure/figure/warmup.h"
 #include "measure/measure.h"
+#include "measure/warmup.h"
 #include "measure_bench.h"
 
 /* The warm-up runs from the first record on; the first at or after its end is t0. */

@@ -7,7 +7,7 @@
 #include "base/student.h"
 #include "explore/findings/ranking.h"
 
-enum { CONFIGS_MAX = 200, WORLDS = 150 };
+enum { CONFIGS_MAX = 1000, WORLDS = 150 };
 
 static double share(uint64_t *random) {
     return (double)(random_next(random) >> 11) / 9007199254740992.0;
@@ -19,10 +19,10 @@ static double normal(uint64_t *random) {
 
 struct world {
     size_t count;
-    uint64_t trials_max;
-    double deviation; /* of the logarithms of true means */
-    double variation; /* median of the coefficients of variation */
-    double different; /* deviation of the logarithms of these */
+    uint64_t trials_min, trials_max; /* of each; trials_min 0: 1 */
+    double deviation;                /* of the logarithms of true means */
+    double variation;                /* median of the coefficients of variation */
+    double different;                /* deviation of the logarithms of these */
     bool maximise;
     double truths[CONFIGS_MAX];
     struct spex_ranking_input inputs[CONFIGS_MAX];
@@ -51,11 +51,11 @@ static void expect_agreement(const struct world *world) {
     assert_true(together >= 0.95 - 1e-9);
 }
 
-/* Each has at least one trial. */
 static void make_world(struct world *world, uint64_t *random) {
     for (size_t c = 0; c < world->count; c++) {
         double variation = world->variation * exp(world->different * normal(random));
-        uint64_t trials = 1 + random_below(random, world->trials_max);
+        uint64_t least = world->trials_min ? world->trials_min : 1;
+        uint64_t trials = least + random_below(random, world->trials_max - least + 1);
         world->truths[c] = 100 * exp(world->deviation * normal(random));
         world->inputs[c] = (struct spex_ranking_input){.error = NAN};
         for (uint64_t t = 0; t < trials; t++)
@@ -149,9 +149,9 @@ TEST(what_is_said_holds) {
 }
 
 /* One in ten has a coefficient of variation above 27 %, and some above 100 %, of which a mean of
- * two trials and its logarithm say little: less is reached than promised, but what is recommended
- * is much better than the luckiest. */
-TEST(wild_noise_is_told_less_well) {
+ * two trials and its logarithm say little: what is recommended is much better than the luckiest, and
+ * its interval is wide. */
+TEST(wild_noise_is_told_as_such) {
     static struct world world;
     struct coverage coverage;
     world = (struct world){.count = 30,
@@ -164,9 +164,24 @@ TEST(wild_noise_is_told_less_well) {
     world.count = 150;
     world.trials_max = 3;
     coverage = measure(&world, 6);
-    assert_true(coverage.best >= 0.75 * WORLDS);
-    assert_true(coverage.tied >= 0.75 * WORLDS);
+    assert_true(coverage.best >= 0.94 * WORLDS);
+    assert_true(coverage.tied >= 0.94 * WORLDS);
     assert_true(coverage.regret < coverage.luckiest / 2);
+}
+
+/* Two trials each, as brute force has: what looks best of a thousand is the one that was lucky and of
+ * which two trials agreed. Its interval held in 86 % of worlds as long as it knew no noise beyond the
+ * highest 6 %. */
+TEST(the_luckiest_of_a_thousand_is_told_as_such) {
+    static struct world world;
+    world = (struct world){.count = 1000,
+                           .trials_min = 2,
+                           .trials_max = 2,
+                           .deviation = 0.3,
+                           .variation = 0.08,
+                           .different = 0.949,
+                           .maximise = true};
+    expect_honest(&world, 8, 0.93);
 }
 
 TEST(all_alike_are_all_tied) {
@@ -178,14 +193,30 @@ TEST(all_alike_are_all_tied) {
     assert_true(coverage.best >= 0.92 * WORLDS);
 }
 
-/* Of few that are alike, each tells little of their common mean. */
+/* Of few that are alike, each tells little of their common mean; and few repeats tell little of the
+ * noise. */
 TEST(few_that_are_alike) {
     static struct world world;
     for (size_t count = 2; count <= 4; count++) {
         world = (struct world){
             .count = count, .trials_max = 4, .deviation = 0, .variation = 0.2, .maximise = true};
         struct coverage coverage = measure(&world, 20 + count);
-        assert_true(coverage.best >= 0.85 * WORLDS && coverage.each >= 0.85);
+        assert_true(coverage.best >= 0.88 * WORLDS && coverage.each >= 0.88);
+    }
+}
+
+/* Of one alone its own trials are all there is: Student's interval. */
+TEST(one_alone_has_the_interval_of_its_trials) {
+    for (uint64_t trials = 2; trials <= 20; trials++) {
+        double n = (double)trials, reach = spex_student_95(n - 1) / sqrt(n);
+        const struct spex_ranking_input input = {trials, 1000, n - 1, NAN};
+        struct spex_ranking ranking;
+        size_t best;
+        assert_int_equal(spex_ranking_of(&input, 1, true, &ranking, &best), 0);
+        double ratio = (ranking.high - ranking.low) / (2 * reach);
+        if (!(fabs(ratio - 1) < 0.15 && fabs(ranking.margin / reach - 1) < 0.15))
+            fail_msg("%.0f trials: %.3f of Student's interval, margin %.3f", n, ratio,
+                     ranking.margin / reach);
     }
 }
 

@@ -251,18 +251,6 @@ TEST(a_page) {
     free(text);
 }
 
-/* Ties, a front that is not sure, reasons; without what a model of the space says. */
-TEST(a_page_of_everything) {
-    make_many("many.db", 1.2);
-    char *text = page_of("many.db");
-    char *effects = strstr(text, "<h2>What matters"),
-         *next = effects ? strstr(effects + 1, "<h2>") : NULL;
-    assert_true(effects && next);
-    memmove(effects, next, strlen(next) + 1);
-    expect_file("many.html", text);
-    free(text);
-}
-
 /* A limit that no configuration keeps, with what the best has of it; and trials without a result. */
 TEST(a_page_says_what_is_missing) {
     struct making making;

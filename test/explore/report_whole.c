@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Whole reports as JSON, of stores that have something of everything, against what stands in
- * expected/; numbers may differ where rounding does. What was written instead is left in the file
- * that a failure names. */
+/* Reports of a store that has something of everything: which configurations a name may mean, which
+ * trials count, and the table of them. */
 #include <errno.h>
 #include <math.h>
-
-#include <jansson.h>
 
 #include "explore/findings/explain.h"
 #include "report_bench.h"
@@ -16,18 +13,6 @@ static const char whole[] =
     "<parameter name='fast' type='boolean' default='true'/>"
     "<parameter name='page' type='integer' unit='KB' values='4 64' when='$fast'/>"
     "<parameter name='mode' type='categorical' values='x y&lt;z&gt;'/>"
-    "<objective probe='q:tpt' metric='throughput' goal='maximise'/>"
-    "<objective probe='q:lat' metric='p99' goal='minimise'/>"
-    "<limit probe='q:lat' metric='max' at_most='20ms'/>"
-    "<run trials_per_config='2' threads='threads'/></space>";
-
-/* The same configurations, in another order and with one value less. */
-static const char turned[] =
-    "<space name='turned'><parameter name='mode' type='categorical' values='y&lt;z&gt; x'/>"
-    "<parameter name='fast' type='boolean' default='true'/>"
-    "<parameter name='page' type='integer' unit='KB' values='4 64' when='$fast'/>"
-    "<parameter name='ratio' type='real' values='0.5 1.5'/>"
-    "<parameter name='threads' type='integer' min='1' max='3'/>"
     "<objective probe='q:tpt' metric='throughput' goal='maximise'/>"
     "<objective probe='q:lat' metric='p99' goal='minimise'/>"
     "<limit probe='q:lat' metric='max' at_most='20ms'/>"
@@ -81,16 +66,15 @@ static void set_metrics(struct spex_trial *trial, struct spex_trial_metric *metr
     trial->metric_count = 3;
 }
 
-/* `b`: in the order of the space `turned`. Failed when there is a reason. */
-static void put(struct making *making, bool b, struct configuration of, double tpt, double p99,
+/* Failed when there is a reason. */
+static void put(struct making *making, struct configuration of, double tpt, double p99,
                 const char *reason) {
-    size_t in_a[] = {of.threads, of.ratio, of.fast, of.page, of.mode};
-    size_t in_b[] = {1 - of.mode, of.fast, of.page, of.ratio, of.threads};
+    size_t levels[] = {of.threads, of.ratio, of.fast, of.page, of.mode};
     const struct spex_space *space = &making->file->space;
     struct spex_trial_metric metrics[3];
     struct spex_trial trial;
     struct spex_error why = {""};
-    assert_int_equal(spex_trial_init(&trial, space, b ? in_b : in_a), 0);
+    assert_int_equal(spex_trial_init(&trial, space, levels), 0);
     assert_true(spex_space_settle(space, trial.levels));
     trial.ok = !reason;
     trial.status = (char *)(uintptr_t)(reason ? reason : "ok");
@@ -116,37 +100,27 @@ static void put(struct making *making, bool b, struct configuration of, double t
 
 /* Throughput grows with threads up to 3, and with pages in one mode alone. Two trials of each
  * configuration of the first threads; of 4 threads one configuration alone, which exceeds the
- * limit. `by`: what the mode gains. */
-static void put_all(struct making *making, bool b, double by) {
+ * limit.*/
+static void put_all(struct making *making) {
     for (int t = 0; t < 2; t++)
         for (size_t c = 0; c < 36; c++) {
             size_t page = c / 4 % 3; /* 2: none, as it is not fast */
             struct configuration of = {c / 12, c % 2, page < 2, page < 2 ? page : 0, c / 2 % 2};
-            double tpt = 300 * (double)(of.threads + 1) * (of.mode ? by : 1) *
+            double tpt = 300 * (double)(of.threads + 1) * (of.mode ? 1.3 : 1) *
                          (of.mode && page == 1 ? 1.5 : 1) * (of.ratio ? 0.9 : 1) *
                          (1 + 0.004 * (double)((c * 7 + (size_t)t * 5) % 6));
-            put(making, b, of, tpt, 1e-5 * pow(tpt, 1.1) * (of.ratio ? 0.9 : 1), NULL);
+            put(making, of, tpt, 1e-5 * pow(tpt, 1.1) * (of.ratio ? 0.9 : 1), NULL);
         }
-    if (!b)
-        put(making, b, (struct configuration){3, 0, 1, 1, 1}, 5000, 0.001, NULL);
+    put(making, (struct configuration){3, 0, 1, 1, 1}, 5000, 0.001, NULL);
     for (int f = 0; f < 5; f++)
-        put(making, b, (struct configuration){0, 0, 1, 0, 0}, NAN, NAN,
+        put(making, (struct configuration){0, 0, 1, 0, 0}, NAN, NAN,
             f % 3 ? "no \"luck\"" : "a b\x1b\xff");
 }
 
 static void make_whole(const char *path) {
     struct making making;
     begin(&making, path, whole);
-    put_all(&making, false, 1.3);
-    end(&making);
-}
-
-static void make_turned(const char *path) {
-    struct making making;
-    strcpy(kernel, "k2");
-    begin(&making, path, turned);
-    strcpy(kernel, "k");
-    put_all(&making, true, 1.1);
+    put_all(&making);
     end(&making);
 }
 
@@ -155,129 +129,9 @@ static void make_little(const char *path, bool results) {
     struct making making;
     begin(&making, path, whole);
     for (size_t t = 0; t < 4; t++)
-        put(&making, false, (struct configuration){t, t % 2, t > 1, 0, 1}, 100 + (double)t, 0.01,
+        put(&making, (struct configuration){t, t % 2, t > 1, 0, 1}, 100 + (double)t, 0.01,
             results && t != 2 ? NULL : "it \"ended\"");
     end(&making);
-}
-
-/* ---- comparing values ---- */
-
-static char difference[512];
-
-static bool same(const json_t *found, const json_t *expected, double tolerance, const char *where);
-
-static bool same_members(const json_t *found, const json_t *expected, double tolerance,
-                         const char *where) {
-    const char *key;
-    json_t *value;
-    char at[256];
-    bool all = json_object_size(found) == json_object_size(expected);
-    json_object_foreach((json_t *)(uintptr_t)expected, key, value) {
-        snprintf(at, sizeof(at), "%.200s.%.40s", where, key);
-        /* What a model of the space says is not the same to the last digit everywhere, nor how
-         * many of 2000 draws one has won. */
-        all = all && same(json_object_get(found, key), value,
-                          strcmp(key, "effects") == 0  ? 1e-4
-                          : strcmp(key, "chance") == 0 ? 2e-3
-                                                       : tolerance,
-                          at);
-    }
-    return all;
-}
-
-static bool same_elements(const json_t *found, const json_t *expected, double tolerance,
-                          const char *where) {
-    bool all = json_array_size(found) == json_array_size(expected);
-    for (size_t i = 0; all && i < json_array_size(expected); i++) {
-        char at[256];
-        snprintf(at, sizeof(at), "%.200s[%zu]", where, i);
-        all = same(json_array_get(found, i), json_array_get(expected, i), tolerance, at);
-    }
-    return all;
-}
-
-static bool same(const json_t *found, const json_t *expected, double tolerance, const char *where) {
-    bool is;
-    if (json_is_object(expected) && json_is_object(found))
-        is = same_members(found, expected, tolerance, where);
-    else if (json_is_array(expected) && json_is_array(found))
-        is = same_elements(found, expected, tolerance, where);
-    else if (json_is_number(expected) && json_is_number(found))
-        is = fabs(json_number_value(found) - json_number_value(expected)) <=
-             1e-5 * fabs(json_number_value(expected)) + tolerance;
-    else
-        is = json_equal(found, expected);
-    if (!is && !*difference)
-        snprintf(difference, sizeof(difference), "%s", where);
-    return is;
-}
-
-/* A member a line. */
-static void leave(const json_t *found, const char *path) {
-    FILE *file = fopen(path, "we");
-    const char *key, *separator = "{";
-    json_t *value;
-    assert_non_null(file);
-    json_object_foreach((json_t *)(uintptr_t)found, key, value) {
-        fprintf(file, "%s\"%s\":", separator, key);
-        json_dumpf(value, file, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(7));
-        separator = ",\n";
-    }
-    fputs("}\n", file);
-    fclose(file);
-}
-
-static void expect_json(const char *name, char *text) {
-    char path[512], wrong[512];
-    snprintf(path, sizeof(path), EXPECTED "/%s", name);
-    json_t *found = json_loads(text, 0, NULL), *expected = json_load_file(path, 0, NULL);
-    assert_non_null(found);
-    *difference = '\0';
-    if (!expected || !same(found, expected, 1e-9, "")) {
-        snprintf(wrong, sizeof(wrong), "/tmp/spex-%s", name);
-        leave(found, wrong);
-        fail_msg("%s differs from %s at %s", wrong, path, difference);
-    }
-    json_decref(found);
-    json_decref(expected);
-    free(text);
-}
-
-/* ---- reports ---- */
-
-TEST(a_whole_report) {
-    make_whole("whole.db");
-    struct spex_report_options options = report_of("whole.db");
-    options.without_trials = true;
-    expect_json("whole.json", written(&options, &options.json));
-}
-
-TEST(reports_of_little) {
-    for (int results = 0; results < 2; results++) {
-        make_little("little.db", results);
-        struct spex_report_options options = report_of("little.db");
-        expect_json(results ? "little.json" : "failed.json", written(&options, &options.json));
-    }
-}
-
-TEST(a_report_of_two) {
-    make_whole("whole.db");
-    make_turned("turned.db");
-    struct spex_report_options options = report_of("whole.db");
-    options.other = "turned.db";
-    expect_json("whole-two.json", written(&options, &options.json));
-}
-
-TEST(an_explanation) {
-    char *text = NULL;
-    size_t size;
-    make_whole("whole.db");
-    struct spex_explain_options options = {
-        .size = sizeof(options), .store = "whole.db", .a = "worst", .b = "best"};
-    options.json = open_memstream(&text, &size);
-    must(spex_explain(&options, why_text, sizeof(why_text)), &(struct spex_error){"explain"});
-    fclose(options.json);
-    expect_json("whole-explained.json", text);
 }
 
 /* Which configurations a name may mean: up to three of them, in the order in which they ran. */

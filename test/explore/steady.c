@@ -3,8 +3,8 @@
  * random numbers are the same in every run. */
 #include <math.h>
 
-#include "measure/figure/batch_means.h"
-#include "measure/figure/steady.h"
+#include "measure/batch_means.h"
+#include "measure/steady.h"
 #include "sources.h"
 
 #define MICRO     1e6

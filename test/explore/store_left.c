@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a store leaves behind when it is closed: neither memory of SQLite's nor a descriptor,
  * whatever was done with it and whatever went wrong, as in a store that somebody has taken a table
- * out of. And what is read of the metrics of its trials. */
-#include <errno.h>
-
+ * out of. */
 #include "explore/store/store_metrics.h"
 #include "store_bench.h"
 
@@ -164,65 +162,6 @@ TEST(nothing_is_left) {
             assert_int_equal(sqlite3_memory_used(), memory);
             assert_int_equal(open_descriptors(), descriptors);
         }
-}
-
-/* ---- metrics ---- */
-
-struct taken {
-    size_t count, most;
-    char text[4096];
-};
-
-/* Fails at the number `most`. */
-static int take(void *user, size_t trial, const char *name, const char *unit, double value) {
-    struct taken *taken = user;
-    size_t at = strlen(taken->text);
-    snprintf(taken->text + at, sizeof(taken->text) - at, "%zu %s [%s] %g\n", trial, name, unit,
-             value);
-    return ++taken->count == taken->most ? -ENOMEM : 0;
-}
-
-/* Two trials: the figures of both probes of each, then what it used. */
-TEST(metrics) {
-    static const char expected[] = "0 q:lat throughput [/s] 10\n"
-                                   "0 q:lat mean [s] 0.2\n"
-                                   "0 q:lat deviation [s] 0.1\n"
-                                   "0 q:lat min [s] 0.1\n"
-                                   "0 q:lat p50 [s] 0.2\n"
-                                   "0 q:lat p90 [s] 0.3\n"
-                                   "0 q:lat p99 [s] 0.3\n"
-                                   "0 q:lat max [s] 0.3\n"
-                                   "0 8:cnt throughput [/s] 25\n"
-                                   "1 q:lat throughput [/s] 10\n"
-                                   "1 q:lat mean [s] 0.2\n"
-                                   "1 q:lat deviation [s] 0.1\n"
-                                   "1 q:lat min [s] 0.1\n"
-                                   "1 q:lat p50 [s] 0.2\n"
-                                   "1 q:lat p90 [s] 0.3\n"
-                                   "1 q:lat p99 [s] 0.3\n"
-                                   "1 q:lat max [s] 0.3\n"
-                                   "1 8:cnt throughput [/s] 25\n"
-                                   "0 usage user_seconds [s] 2\n"
-                                   "0 usage system_seconds [s] 0\n"
-                                   "0 usage max_rss_bytes [B] 4096\n"
-                                   "0 usage minor_faults [] 0\n"
-                                   "0 usage major_faults [] 0\n"
-                                   "0 usage voluntary_switches [] 0\n"
-                                   "0 usage involuntary_switches [] 0\n";
-    struct bench bench;
-    begin(&bench);
-    assert_int_equal(do_put(&bench), 0);
-    must_add(&bench, 2, 0, 3, NULL);
-    struct taken all = {.most = SIZE_MAX};
-    assert_int_equal(spex_store_metrics(bench.store, take, &all, &why), 0);
-    assert_string_equal(all.text, expected);
-    for (size_t most = 1; most <= all.count; most++) {
-        struct taken some = {.most = most};
-        assert_int_equal(spex_store_metrics(bench.store, take, &some, &why), -ENOMEM);
-        assert_int_equal(some.count, most);
-        assert_memory_equal(some.text, expected, strlen(some.text));
-    }
-    end(&bench);
 }
 
 int main(void) {

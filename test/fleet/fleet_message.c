@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What agents and master send each other: read back as it was written, and refused where it is
- * malformed or too much. */
+/* What agents and master send each other: read back as it was written. What is refused is in
+ * fleet_bounds.c. */
 #include "../check.h"
 
 #include <math.h>
 
 #include "fleet/decide/message.h"
-#include "text/printable.h"
 
 TEST(a_report_is_read_as_it_was_written) {
     struct spex_fleet_reported item = {.key = {7, 123456789012345678},
@@ -69,62 +68,4 @@ TEST(what_is_desired_is_read_as_it_was_written) {
     spex_fleet_desired_free(&read);
     spex_fleet_texts_free(&desired.probes);
     free(text);
-}
-
-static const char *const malformed[] = {
-    "",
-    "[]",
-    "{\"format\":2,\"agent\":1,\"desired\":0,\"probes\":[],\"instances\":[]}",
-    "{\"format\":1,\"agent\":-1,\"desired\":0,\"probes\":[],\"instances\":[]}",
-    "{\"format\":1,\"agent\":1,\"desired\":0,\"probes\":{},\"instances\":[]}",
-    "{\"format\":1,\"agent\":1,\"desired\":0,\"probes\":[\"a:lat\",\"a:lat\"],\"instances\":[]}",
-    "{\"format\":1,\"agent\":1,\"desired\":0,\"probes\":[\"\\u001b[2J\"],\"instances\":[]}",
-    "{\"format\":1,\"agent\":1,\"agent\":1,\"desired\":0,\"probes\":[],\"instances\":[]}",
-    "{\"format\":1,\"agent\":1,\"desired\":0,\"probes\":[],\"instances\":7}",
-    "{\"format\":1,\"agent\":1,\"desired\":0,\"probes\":[],\"instances\":[7]}",
-};
-
-/* An instance with one member that is wrong, of a report of two probes. */
-#define ITEM                                                                                       \
-    "\"instance\":\"1.2\",\"program\":\"p\",\"response\":null,\"throughput\":1,\"budget\":0,"
-static const char *const wrong_items[] = {
-    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[],\"rates\":[1],\"why\":\"\"",
-    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[1,2],\"rates\":[1],\"why\":\"\"",
-    ITEM "\"here\":\"7\",\"on\":\"1\",\"costs\":[1],\"rates\":[1],\"why\":\"\"",
-    ITEM "\"here\":\"33\",\"on\":\"1\",\"costs\":[1],\"rates\":[1],\"why\":\"\"",
-    ITEM "\"here\":\"3\",\"on\":\"x\",\"costs\":[1],\"rates\":[1],\"why\":\"\"",
-    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[-1],\"rates\":[1],\"why\":\"\"",
-    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[\"1\"],\"rates\":[1],\"why\":\"\"",
-    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"rates\":[1],\"why\":\"\\n\"",
-    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"rates\":[1]",
-    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"rates\":[1e13],\"why\":\"\"",
-    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"why\":\"\"",
-    "\"instance\":\"0.2\",\"program\":\"p\",\"response\":null,\"throughput\":1,\"budget\":0,"
-    "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"rates\":[1],\"why\":\"\"",
-    "\"instance\":\"1.2\",\"program\":\"p\",\"response\":-1,\"throughput\":1,\"budget\":0,"
-    "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"rates\":[1],\"why\":\"\"",
-    "\"instance\":\"1.2\",\"program\":\"p\",\"response\":1,\"throughput\":1,\"budget\":2,"
-    "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"rates\":[1],\"why\":\"\"",
-};
-
-static void check_refused(const char *text) {
-    struct spex_fleet_report report;
-    struct spex_error error = {""};
-    assert_int_equal(spex_fleet_report_read(text, strlen(text), &report, &error), -22);
-    assert_true(*error.text && spex_is_printable(error.text));
-    assert_null(report.items);
-    assert_null(report.probes.items);
-}
-
-TEST(malformed_messages_are_refused) {
-    char text[1024];
-    for (size_t m = 0; m < COUNT_OF(malformed); m++)
-        check_refused(malformed[m]);
-    for (size_t w = 0; w < COUNT_OF(wrong_items); w++) {
-        snprintf(text, sizeof(text),
-                 "{\"format\":1,\"agent\":1,\"desired\":0,\"probes\":[\"a:lat\",\"b:lat\"],"
-                 "\"instances\":[{%s}]}",
-                 wrong_items[w]);
-        check_refused(text);
-    }
 }

@@ -472,31 +472,6 @@ TEST(clocks_may_differ) {
     spex_fleet_sums_free(&sums);
 }
 
-/* A program of an earlier release does not tell when its collection began. */
-TEST(an_earlier_release_counts_anew) {
-    struct process process;
-    struct spex_fleet_sums sums;
-    struct model model = {.told = NULL};
-    spex_fleet_sums_init(&sums);
-    for (unsigned i = 0; i < 2; i++) {
-        process_begin(&process, 1);
-        process_work(&process);
-        if (!i)
-            process_work(&process);
-        struct mail mail = write_mail(&process, 0, 0, 7, false);
-        model_take(&model, &mail);
-        free(mail.data);
-        process.began_ns = 0;
-        mail = write_mail(&process, 0, 0, 7, false);
-        assert_int_equal(deliver(&sums, &mail, i), SPEX_FLEET_TAKEN);
-        assert_int_equal(deliver(&sums, &mail, i), SPEX_FLEET_TAKEN);
-        free(mail.data);
-    }
-    check_sums(&sums, &model);
-    free(model.told);
-    spex_fleet_sums_free(&sums);
-}
-
 /* Each byte of a message cut off or changed: refused with a line, or a message. */
 TEST(malformed_messages_are_refused) {
     struct process process;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages of explorations over hosts: what is written is read back as it was, and what does not
- * fit the space is refused. */
+/* Messages of explorations over hosts: what is written is read back as it was, and tasks that do not
+ * fit the space are refused. What is refused of results is in fleet_bounds.c. */
 #define _GNU_SOURCE
 #include "../check.h"
 
 #include <math.h>
 
-#include "explore/space/space_agent.h"
 #include "fleet/trials/handed_trials.h"
 #include "fleet/trials/trial_message.h"
 #include "fleet/trials/worker_list.h"
@@ -209,169 +208,6 @@ TEST(a_result_is_read_as_it_was) {
     free(again);
     spex_trial_result_free(&result);
     spex_trial_result_free(&read);
-    spex_space_free(file);
-}
-
-TEST(results_that_are_refused) {
-    static const char *const changes[][2] = {
-        {"[2,1,2]", "[2,1,3]"},
-        {"\"ok\":true", "\"ok\":false"},
-        {"\"ok\":true", "\"ok\":1"},
-        {"\"status\":\"ok\"", "\"status\":\"\""},
-        {"\"status\":\"ok\"", "\"status\":\"no\""},
-        {"\"note\":\"a note\"", "\"note\":\"\\u001b[2J\""},
-        {"[0.33333333333333331,null]", "[null,null]"},
-        {"[0.33333333333333331,null]", "[\"1\",null]"},
-        {"[0.33333333333333331,null]", "[1,-1]"},
-        {"[0.33333333333333331,null],", ""},
-        {"\"lost\":3", "\"lost\":-3"},
-        {"\"seconds\":", "\"seconds\":-"},
-        {"\"cpu\",2", "\"cpu\",-2"},
-        {"\"cpu\",2", "\"\",2"},
-        /* Two figures of one field. */
-        {",1,null,null,5", ",0,null,null,5"},
-        {",1,null,null,5", ",1,null,null,-5"},
-        {",1,null,null,5", ",1,null,7,5"},
-        {",1,null,null,5", ",1,null,5"},
-        {"00000000000000aa", "00000000000000ab"},
-        {"\"6.1\"", "\"6.2\""},
-        {"\"6.1\",", ""},
-        {"\"6.1\"", "\"\""},
-        {"}", ""},
-    };
-    struct spex_space_file *file = space_of(xml);
-    struct spex_trial_result result = result_of(&file->space), read;
-    const struct spex_store_fleet of = fleet_of(&result);
-    struct spex_error error;
-    char *text = spex_trial_result_write(&result, &of, &file->space);
-    for (size_t c = 0; c < sizeof(changes) / sizeof(changes[0]); c++) {
-        char *bad = changed(text, changes[c][0], changes[c][1]);
-        error.text[0] = '\0';
-        if (spex_trial_result_read(bad, strlen(bad), &file->space, &of, &read, &error) != -EINVAL)
-            fail_msg("%s was taken", bad);
-        assert_true(error.text[0]);
-        free(bad);
-    }
-    free(text);
-    spex_trial_result_free(&result);
-    spex_space_free(file);
-}
-
-/* Whether the result is read with a part replaced. */
-static void expect_taken(const struct spex_space_file *file, const struct spex_trial_result *result,
-                         const char *part, const char *by, bool taken) {
-    const struct spex_store_fleet of = fleet_of(result);
-    struct spex_trial_result read;
-    struct spex_error error = {""};
-    char *text = spex_trial_result_write(result, &of, &file->space);
-    char *other = changed(text, part, by);
-    int err = spex_trial_result_read(other, strlen(other), &file->space, &of, &read, &error);
-    if (err != (taken ? 0 : -EINVAL) || taken == (*error.text != '\0'))
-        fail_msg("%s by %.100s: %d, %s", part, by, err, error.text);
-    if (taken)
-        spex_trial_result_free(&read);
-    free(other);
-    free(text);
-}
-
-/* The parts of a metric before its numbers, and what they may be. */
-TEST(figures_have_bounds) {
-    static const struct {
-        const char *number, *id, *type, *field, *name, *provider, *records;
-        bool taken;
-    } cases[] = {
-        {"0", "-1", NULL, "1", "null", "null", "5", true},
-        {"65535", "-1", NULL, "1", "null", "null", "5", true},
-        {"65536", "-1", NULL, "1", "null", "null", "5", false},
-        {"-1", "-1", NULL, "1", "null", "null", "5", false},
-        {"1.0", "-1", NULL, "1", "null", "null", "5", false},
-        {"9", "-2", NULL, "1", "null", "null", "5", false},
-        {"9", "2147483647", NULL, "1", "null", "null", "5", true},
-        {"9", "2147483648", NULL, "1", "null", "null", "5", false},
-        {"9", "-1", "0", "1", "null", "null", "5", false},
-        {"9", "-1", "3", "1", "null", "null", "5", false},
-        {"9", "-1", "4294967297", "1", "null", "null", "5", false},
-        {"9", "-1", NULL, "65535", "null", "null", "5", true},
-        {"9", "-1", NULL, "65536", "null", "null", "5", false},
-        {"9", "-1", NULL, "-1", "null", "null", "5", false},
-        {"8", "-1", NULL, "0", "null", "null", "5", true}, /* of another probe */
-        {"9", "-1", "1", "0", "null", "null", "5", true},  /* or of another type */
-        {"9", "-1", NULL, "1", "\"name\"", "\"provider\"", "5", true},
-        {"9", "-1", NULL, "1", "\"\"", "null", "5", false},
-        {"9", "-1", NULL, "1", "null", "\"\"", "5", false},
-        {"9", "-1", NULL, "1", "null", "\"\\u0007\"", "5", false},
-        {"9", "-1", NULL, "1", "7", "null", "5", false},
-        {"9", "-1", NULL, "1", "null", "null", "0", true},
-        {"9", "-1", NULL, "1", "null", "null", "-1", false},
-        {"9", "-1", NULL, "1", "null", "null", "9223372036854775807", true},
-        {"9", "-1", NULL, "1", "null", "null", "1e3", false},
-    };
-    struct spex_space_file *file = space_of(xml);
-    struct spex_trial_result result = result_of(&file->space);
-    char llc[16], part[64], by[256];
-    snprintf(llc, sizeof(llc), "%u", (unsigned)SPEX_LLC);
-    snprintf(part, sizeof(part), "[9,-1,%s,1,null,null,5,", llc);
-    for (size_t c = 0; c < COUNT_OF(cases); c++) {
-        snprintf(by, sizeof(by), "[%s,%s,%s,%s,%s,%s,%s,", cases[c].number, cases[c].id,
-                 cases[c].type ? cases[c].type : llc, cases[c].field, cases[c].name,
-                 cases[c].provider, cases[c].records);
-        expect_taken(file, &result, part, by, cases[c].taken);
-    }
-    spex_trial_result_free(&result);
-    spex_space_free(file);
-}
-
-TEST(usage_and_loads_have_bounds) {
-    static const char usage[] = "\"usage\":[0.29999999999999999,0.0,true,1,";
-    static const struct {
-        const char *part, *by;
-        bool taken;
-    } cases[] = {
-        {usage, "\"usage\":[0.3,0,false,0,", true},
-        {usage, "\"usage\":[0.3,0,false,-1,", false},
-        {usage, "\"usage\":[0.3,0,false,", false},
-        {usage, "\"usage\":[0.3,0,false,1,1,", false},
-        {usage, "\"usage\":[\"0.3\",0,false,1,", false},
-        {usage, "\"usage\":[0.3,null,false,1,", false},
-        {usage, "\"usage\":[0.3,0,0,1,", false},
-        {"[\"cpu\",2,null]", "[\"cpu\",65535,null]", true},
-        {"[\"cpu\",2,null]", "[\"cpu\",65536,null]", false},
-        {"[\"cpu\",2,null]", "[\"cpu\",0,null]", true},
-        {"[\"cpu\",2,null]", "[\"cpu\",2]", false},
-        {"[\"cpu\",2,null]", "[\"cpu\",2,[]]", false},
-        {"[\"cpu\",2,null]", "[null,2,null]", false},
-        {"[\"cpu\",2,null]", "", true},
-        {"\"loads\":[[\"cpu\",2,null]]", "\"loads\":{}", false},
-        {"\"loads\":[[\"cpu\",2,null]]", "\"loads\":null", false},
-        {"\"lost\":3", "\"lost\":0", true},
-        {"\"used\":1152921504606846976", "\"used\":0", true},
-        {"\"used\":1152921504606846976", "\"used\":-1", false},
-        {"\"metrics\":", "\"others\":", true},
-        {"\"metrics\":", "\"metrics\":null,\"others\":", false},
-        {"\"steady\":true", "\"steady\":false", true},
-        {"\"steady\":true", "\"steady\":1", false},
-        {"\"note\":\"a note\"", "\"note\":null", true},
-        {"\"status\":\"ok\"", "\"status\":null", false},
-        {"[0.33333333333333331,null]", "[0.5,0]", true},
-    };
-    struct spex_space_file *file = space_of(xml);
-    struct spex_trial_result result = result_of(&file->space);
-    char many[4200], text[4100];
-    for (size_t c = 0; c < COUNT_OF(cases); c++)
-        expect_taken(file, &result, cases[c].part, cases[c].by, cases[c].taken);
-    for (int n = -1; n <= 0; n++) {
-        int length = 4096 + n;
-        memset(text, 'a', (size_t)length);
-        text[length] = '\0';
-        snprintf(many, sizeof(many), "\"note\":\"%s\"", text);
-        expect_taken(file, &result, "\"note\":\"a note\"", many, n < 0);
-        size_t loads = (size_t)(SPEX_AGENT_LOADS_MAX + n + 1);
-        strcpy(many, "[\"cpu\",2,null]");
-        for (size_t l = 1; l < loads; l++)
-            strcat(many, ",[\"vm\",1,null]");
-        expect_taken(file, &result, "[\"cpu\",2,null]", many, n < 0);
-    }
-    spex_trial_result_free(&result);
     spex_space_free(file);
 }
 

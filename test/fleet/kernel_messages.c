@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a message of kernels' samples may hold: each part at its bounds, and beyond them. */
+/* How much a message of kernels' samples may hold, and how it is read. The bounds of its parts are
+ * in fleet_bounds.c. */
 #define _GNU_SOURCE
 #include "../check.h"
 
@@ -35,52 +36,6 @@ static void expect(const char *kernels, bool taken) {
     free(text);
 }
 
-TEST(parts_have_bounds) {
-    static const struct {
-        const char *kernels;
-        bool taken;
-    } cases[] = {
-        {"[]", true},
-        {"{}", false},
-        {"null", false},
-        {"[null]", false},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[]}]", true},
-        {"[{\"path\":\"\",\"parameters\":[],\"rows\":[]}]", false},
-        {"[{\"path\":\"\\u0007\",\"parameters\":[],\"rows\":[]}]", false},
-        {"[{\"path\":7,\"parameters\":[],\"rows\":[]}]", false},
-        {"[{\"path\":\"a\",\"rows\":[]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":{},\"rows\":[]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[\"n\"],\"rows\":[]}]", true},
-        {"[{\"path\":\"a\",\"parameters\":[\"\"],\"rows\":[]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[\"\\u0007\"],\"rows\":[]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[1],\"rows\":[]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":{}}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[1,1]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[1,1,7,1]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[\"n\"],\"rows\":[1,1,7]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[\"n\"],\"rows\":[1,1,7,5]}]", true},
-        {"[{\"path\":\"a\",\"parameters\":[\"n\"],\"rows\":[1,1,7,-5]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[\"n\"],\"rows\":[1,1,7,null]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[0,1,7]}]", true},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[4294967295,1,7]}]", true},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[4294967296,1,7]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[-1,1,7]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[\"1\",1,7]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[1,0.5,7]}]", true},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[1,0,7]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[1,-1,7]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[1,1.1e16,7]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[1,1e16,7]}]", true},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[1,1,0]}]", true},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[1,1,1.1e21]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[1,1,true]}]", false},
-        {"[{\"path\":\"a\",\"parameters\":[],\"rows\":[1,1,7,2,0,1]}]", false},
-    };
-    for (size_t c = 0; c < COUNT_OF(cases); c++)
-        expect(cases[c].kernels, cases[c].taken);
-}
-
 /* So many times the item, with a comma between each two. */
 static char *repeated(const char *before, const char *item, size_t count, const char *behind) {
     size_t each = strlen(item) + 1, head = strlen(before);
@@ -109,23 +64,6 @@ TEST(counts_have_bounds) {
             expect(text, !more);
             free(text);
         }
-}
-
-/* Between what stands before and behind it, a text has fewer than `most` bytes. */
-static void expect_bound(const char *before, size_t most, const char *behind) {
-    for (size_t length = most - 1; length <= most; length++) {
-        char *text = malloc(length + 100), *long_one = calloc(1, length + 1);
-        memset(long_one, 'p', length);
-        sprintf(text, "%s%s%s", before, long_one, behind);
-        expect(text, length < most);
-        free(long_one);
-        free(text);
-    }
-}
-
-TEST(texts_have_bounds) {
-    expect_bound("[{\"path\":\"", SPEX_KERNEL_PATH_MAX, "\",\"parameters\":[],\"rows\":[]}]");
-    expect_bound("[{\"path\":\"a\",\"parameters\":[\"", SPEX_KERNEL_NAME_MAX, "\"],\"rows\":[]}]");
 }
 
 TEST(what_is_read_is_what_was_written) {

@@ -59,15 +59,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 static const char with_a_term[] =
-    "spex-models 1\nkernel main\nexecutions 3\nleast 1e-06\nparameters 2\nparameter 1 10 n\n"
-    "parameter 0 4 m * 2\nclass linear\nadjusted-r2 0.99\nspread 0 0.1 7\nconstant 1e-06 1e-07\n"
-    "terms 1\nterm 2e-09 1e-10 12:0 0:1\ncovariance 1 2\ncovariance 2 3\nend 1\n";
+    "spex-models 3\nkernel main\nexecutions 3\nleast 1e-06\nparameters 2\nparameter 1 10 n\n"
+    "parameter 0 4 m * 2\nclass linear\nadjusted-r2 0.99\nspread 0 0.1 7\nconstant 1e-06 "
+    "1e-07\nchanges 0 0\n"
+    "terms 1\nterm 0 2e-09 1e-10 12:0 0:1\ncovariance 1 2\ncovariance 2 3\npoints 0\nend 1\n";
 static const char without[] =
-    "spex-models 1\nkernel a\nexecutions 1\nleast 0\nparameters 0\nclass unknown\nadjusted-r2 -1\n"
-    "spread 0 0 0\nconstant 5 0\nterms 0\ncovariance 0\nend 1\n";
+    "spex-models 3\nkernel a\nexecutions 1\nleast 0\nparameters 0\nclass unknown\nadjusted-r2 -1\n"
+    "spread 0 0 0\nconstant 5 0\nchanges 0 0\nterms 0\ncovariance 0\npoints 0\nend 1\n";
 static const char with_points[] =
-    "spex-models 2\nkernel a\nexecutions 1\nleast 0\nparameters 1\nparameter 1 9 n\nclass unknown\n"
-    "adjusted-r2 -1\nspread 0 0 0\nconstant 5 0\nterms 0\ncovariance 0\npoints 2\npoint 1e-06 3 1\n"
+    "spex-models 3\nkernel a\nexecutions 1\nleast 0\nparameters 1\nparameter 1 9 n\nclass unknown\n"
+    "adjusted-r2 -1\nspread 0 0 0\nconstant 5 0\nchanges 0 0\nterms 0\ncovariance 0\npoints "
+    "2\npoint 1e-06 3 1\n"
     "point 2e-06 4 9\nend 1\n";
 static const char with_changes[] =
     "spex-models 3\nkernel a\nexecutions 1\nleast 0\nparameters 1\nparameter 1 99 n\nclass "
@@ -75,7 +77,7 @@ static const char with_changes[] =
     "change 20 15 30\nterms 3\nterm 0 1 0 12:0\nterm 1 9 0 0:0\nterm 2 8 0 -12:0\n"
     "covariance 0 0 0 0\ncovariance 0 1 0 0\ncovariance 0 0 1 0\ncovariance 0 0 0 1\npoints 0\n"
     "end 1\n";
-static const char *const seeds[] = {with_a_term, with_points, "spex-models 1\nend 0\n", without,
+static const char *const seeds[] = {with_a_term, with_points, "spex-models 3\nend 0\n", without,
                                     with_changes};
 
 size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {

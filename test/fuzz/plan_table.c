@@ -8,7 +8,7 @@
 #include "fuzz.h"
 #include "policies/rate/rates.h"
 #include "text/printable.h"
-#include "tools/plan/plan_table.h"
+#include "tools/models/plan_table.h"
 
 enum { TOP = 3, CLASSES_DECIDED = 40 };
 

@@ -9,7 +9,7 @@
 #include <spex/site.h>
 
 #include "fuzz.h"
-#include "site/selection/selection.h"
+#include "site/selection.h"
 #include "text/printable.h"
 
 static const struct spex_selection_probe probes[] = {

@@ -40,7 +40,9 @@ static const char console_expected[] =
 TEST(test_console) {
     static struct made made;
     make(&made);
+    setenv("COLUMNS", "200", 1);
     char *text = written(&made, spex_bench_report_console);
+    unsetenv("COLUMNS");
     assert_string_equal(text, console_expected);
     free(text);
     /* Nothing is said of what there is not: doubts, estimates that are too wide, single iterations
@@ -313,7 +315,9 @@ TEST(test_long_notes) {
     assert_true(length > 1023);
     strcpy(whole + 1023, "\n");
     made.instances = (struct spex_bench_instances){&made.items[SIZES], 1};
+    setenv("COLUMNS", "2000", 1);
     char *text = written(&made, spex_bench_report_console);
+    unsetenv("COLUMNS");
     assert_non_null(strstr(text, whole));
     free(text);
     made_free(&made);

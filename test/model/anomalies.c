@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "../check.h"
-#include "model/anomaly/anomalies.h"
-#include "model/anomaly/tail.h"
+#include "model/anomalies.h"
+#include "model/tail.h"
 
 enum { LONG = 200000, CASES = 100, BEFORE = 5000 };
 

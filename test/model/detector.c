@@ -2,13 +2,13 @@
 /* The detector of anomalies on a series that chance makes: what it has learnt at some places, when
  * it finds that a shift has begun and ended, and the levels of tails. The figures are those that it
  * had when false alarms and delays were measured (anomalies.c). */
-#include "model/anomaly/detector.h"
+#include "model/detector.h"
 
 #include <math.h>
 
 #include "../check.h"
 #include "base/random.h"
-#include "model/anomaly/tail.h"
+#include "model/tail.h"
 
 static struct spex_random random_state;
 

@@ -5,6 +5,7 @@
 
 #include "../check.h"
 #include "model/fit/fit.h"
+#include "model/fit/singles.h"
 
 static struct spex_fit must_fit(size_t width, size_t rows, const double *parameters,
                                 const double *times) {
@@ -284,6 +285,80 @@ static unsigned constants(double spread) {
 TEST(a_noisy_constant) {
     assert_true(constants(1) >= 70);
     assert_true(constants(log(1000) / 2) <= 10);
+}
+
+/* ---- one measurement of each of many sizes ---- */
+
+enum { SINGLES = 400 };
+
+static double unit_random(uint64_t *seed) {
+    return (double)(random_next(seed) >> 11) / 0x1p53;
+}
+
+/* How many of 100 fits are of the class, in each of which sizes are other ones, times are off by a tenth to both sides, and
+ * one execution in `interrupted` takes up to a hundred thousand times as long. */
+static unsigned singles_of_class(double (*time_of)(double n), unsigned interrupted,
+                                 enum spex_model_class class) {
+    static double n[SINGLES], times[SINGLES];
+    uint64_t seed = 7;
+    unsigned right = 0;
+    for (int f = 0; f < 100; f++) {
+        for (int i = 0; i < SINGLES; i++) {
+            n[i] = floor(exp2(5 + 12 * unit_random(&seed)));
+            times[i] = time_of(n[i]) * (0.9 + 0.2 * unit_random(&seed));
+            if (random_below(&seed, interrupted) == 0)
+                times[i] *= 1 + exp2(16 * unit_random(&seed));
+        }
+        right += must_fit(1, SINGLES, n, times).model.class == class;
+    }
+    return right;
+}
+
+static double always(double n) {
+    (void)n;
+    return 3e-6;
+}
+
+static double in_proportion(double n) {
+    return 1e-6 + 2e-9 * n;
+}
+
+static double by_square(double n) {
+    return 1e-6 + 1e-12 * n * n;
+}
+
+/* The rest is unknown: nothing is made of what has no model. */
+TEST(interrupted_executions_make_no_other_model) {
+    assert_true(singles_of_class(always, 20, SPEX_MODEL_CONSTANT) >= 80);
+    assert_true(singles_of_class(in_proportion, 20, SPEX_MODEL_LINEAR) >= 80);
+    assert_true(singles_of_class(by_square, 20, SPEX_MODEL_POLYNOMIAL) >= 80);
+    assert_true(singles_of_class(always, 20, SPEX_MODEL_POLYNOMIAL) == 0);
+}
+
+/* How many of 100 points are left of times that are `factor` times as long from a size on. */
+static size_t points_left(size_t from, size_t to, double factor) {
+    double n[100], times[100];
+    struct spex_points points;
+    for (size_t i = 0; i < 100; i++) {
+        n[i] = (double)(i + 1);
+        times[i] = n[i] * (i >= from && i < to ? factor : 1);
+    }
+    const struct spex_measurements measured = {1, 100, n, times, NULL};
+    assert_int_equal(spex_points_make(&points, &measured), 0);
+    assert_int_equal(spex_points_leave_out_singles(&points), 0);
+    size_t left = points.count;
+    assert_int_equal(points.outliers, 100 - left);
+    spex_points_free(&points);
+    return left;
+}
+
+/* One is an outlier; several one after the other, and those at an end, may be a change. */
+TEST(what_may_be_a_change_is_no_outlier) {
+    assert_int_equal(points_left(50, 51, 100), 99);
+    assert_int_equal(points_left(50, 55, 100), 100);
+    assert_int_equal(points_left(99, 100, 100), 100);
+    assert_int_equal(points_left(0, 1, 100), 100);
+    assert_int_equal(points_left(50, 51, 1.2), 100);
 }
 
 /* More parameters than combinations of all can be tried of. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups of kernels that share a switch, among them the paper's own (ADLER, figure 3). */
-#include "model/training/groups.h"
+#include "model/fit/groups.h"
 #include "../check.h"
 
 static const char *const a_b[] = {"a", "b"};

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "../check.h"
-#include "model/training/training.h"
+#include "model/fit/training.h"
 
 static const char *const n[] = {"n"};
 static const char *const n_m[] = {"n", "m"};

@@ -4,10 +4,10 @@
 #include <math.h>
 
 #include "../scarce_memory.h"
-#include "model/anomaly/anomalies.h"
+#include "model/anomalies.h"
 #include "model/fit/fit.h"
-#include "model/training/groups.h"
-#include "model/training/training.h"
+#include "model/fit/groups.h"
+#include "model/fit/training.h"
 
 enum { ROWS = 60 };
 

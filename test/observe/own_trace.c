@@ -154,6 +154,27 @@ TEST_WITH(a_folder_that_cannot_be_made_is_told, folder_begin, folder_end) {
     assert_non_null(strstr(said, "no/folder: No such file or directory; the probes stay off"));
 }
 
+/* The folder is where it was when it was asked for first. */
+TEST_WITH(the_program_may_change_its_directory, folder_begin, folder_end) {
+    static const struct spex_options options = {
+        .size = sizeof(options), .out = "ctf:relative", .probes = "*", .control = "off"};
+    char before[128];
+    assert_non_null(getcwd(before, sizeof(before)));
+    assert_int_equal(chdir(folder), 0);
+    for (unsigned n = 0; n < 2; n++) {
+        messages_begin();
+        assert_int_equal(spex_start(&options), 0);
+        rounds_run(1);
+        spex_stop();
+        messages_end();
+        assert_int_equal(chdir(before), 0);
+    }
+    struct spex_recording *trace = trace_open("relative");
+    assert_int_equal(trace->process_count, 2);
+    spex_recording_close(trace);
+    assert_int_equal(access("relative", F_OK), -1);
+}
+
 /* Executes with a trace whose files may grow to so many bytes. Returns what was said. */
 static const char *run_with_room(const char *name, rlim_t bytes, unsigned rounds) {
     struct rlimit before, little;

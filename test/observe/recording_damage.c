@@ -103,18 +103,27 @@ TEST_WITH(missing_packets_are_told, folder_begin, folder_end) {
     spex_recording_close(trace);
 }
 
-TEST_WITH(a_packet_may_be_cut_off, folder_begin, folder_end) {
-    journal.count = streams[0].count = streams[1].count = 0;
-    made_journal(&journal);
-    records_make();
+/* The end of a trace without an end is no damage, as its writer may still write. */
+static void expect_cut_packets(bool finished) {
     for (size_t cut = 1; cut <= 122; cut++) {
         streams_write();
         made_write(folder, "cpu_0_0", streams[0].bytes, streams[0].count - cut);
         struct spex_recording *trace = trace_open();
-        assert_int_equal(trace->problems.count, cut < 122);
+        assert_int_equal(trace->processes[0].journal.finished, finished);
+        assert_int_equal(trace->problems.count, finished && cut < 122);
         assert_int_equal(records_left(trace), 5);
         spex_recording_close(trace);
     }
+}
+
+TEST_WITH(a_packet_may_be_cut_off, folder_begin, folder_end) {
+    journal.count = streams[0].count = streams[1].count = 0;
+    made_journal(&journal);
+    records_make();
+    expect_cut_packets(false);
+    made_anchor(&journal, 2200);
+    made_lost(&journal, 2200, 0);
+    expect_cut_packets(true);
 }
 
 /* Of a packet with one damaged event, what lies before it is read. */
@@ -236,9 +245,6 @@ TEST_WITH(damaged_journals_are_read_up_to_the_damage, folder_begin, folder_end) 
     head.count = 1 << 23;
     made_put(&journal, &head, sizeof(head));
     expect_journal_ends("the frame is longer than any that is written");
-    head.count = 1 << 22;
-    made_put(&journal, &head, sizeof(head));
-    expect_journal_ends("the last frame is torn");
     expect_malformed(SPEX_JOURNAL_SITES, &site, sizeof(site));
     for (unsigned c = 0; c < COUNT_OF(contexts); c++)
         expect_malformed(SPEX_JOURNAL_CONTEXTS, &contexts[c], sizeof(contexts[c]));
@@ -262,12 +268,12 @@ TEST_WITH(durations_have_a_bound, folder_begin, folder_end) {
     spex_recording_close(trace);
 }
 
-/* The first frame tells the layout of all. That before has all values unsigned. */
+/* The first frame tells the layout of all. */
 TEST_WITH(a_trace_of_another_layout_is_refused, folder_begin, folder_end) {
     struct spex_recording *trace;
     struct spex_error error;
     char expected[64];
-    for (int more = -2; more <= 1; more++) {
+    for (int more = -1; more <= 1; more += 2) {
         trace_make();
         journal.count = 0;
         made_journal(&journal);
@@ -276,14 +282,9 @@ TEST_WITH(a_trace_of_another_layout_is_refused, folder_begin, folder_end) {
         head.version += (unsigned)more;
         memcpy(journal.bytes, &head, sizeof(head));
         made_folder(folder, &journal);
-        if (head.version >= SPEX_JOURNAL_OLDEST && head.version <= SPEX_JOURNAL_VERSION) {
-            assert_int_equal(spex_recording_open(folder, &trace, &error), 0);
-            spex_recording_close(trace);
-            continue;
-        }
         assert_int_equal(spex_recording_open(folder, &trace, &error), -EPROTONOSUPPORT);
-        snprintf(expected, sizeof(expected), "the trace has layout %u, and %u to %u was expected",
-                 head.version, SPEX_JOURNAL_OLDEST, SPEX_JOURNAL_VERSION);
+        snprintf(expected, sizeof(expected), "the trace has layout %u, and %u was expected",
+                 head.version, SPEX_JOURNAL_VERSION);
         if (!strstr(error.text, expected))
             fail_msg("%s", error.text);
     }
@@ -291,7 +292,7 @@ TEST_WITH(a_trace_of_another_layout_is_refused, folder_begin, folder_end) {
     made_journal(&journal);
 }
 
-/* A frame that a crash has cut, at each byte. */
+/* A frame that its writer has not written to the end, at each byte. */
 TEST_WITH(torn_journals_are_read, folder_begin, folder_end) {
     journal.count = 0;
     made_journal(&journal);
@@ -303,7 +304,7 @@ TEST_WITH(torn_journals_are_read, folder_begin, folder_end) {
         struct spex_recording *trace = trace_open();
         bool torn = bytes < journal.count;
         assert_int_equal(trace->processes[0].journal.loss_count, !torn);
-        assert_int_equal(trace->problems.count, torn);
+        assert_int_equal(trace->problems.count, 0);
         spex_recording_close(trace);
     }
 }

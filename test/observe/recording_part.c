@@ -320,6 +320,11 @@ TEST_WITH(without_profiles_the_records_tell_all, folder_begin, folder_end) {
     assert_int_equal(process->consumed, 8);
     assert_int_equal(process->lost, 1000);
     assert_int_equal(process->produced, 1008);
+    /* The journal's sites tell what values are called. */
+    assert_int_equal(opened.profile->site_count, 5);
+    assert_int_equal(opened.profile->sites[1].probe_id, 2);
+    assert_int_equal(opened.profile->sites[1].probe_type, SPEX_KERNEL);
+    assert_string_equal(opened.profile->sites[1].parameters, "n, m");
     part_close(&opened);
     part_open(&opened, 50, 700, "*");
     assert_int_equal(opened.profile->process.lost, 300);

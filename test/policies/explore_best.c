@@ -201,6 +201,98 @@ TEST(the_rest_of_the_time_is_used) {
     }
 }
 
+/* Landscape `number` in this noise, explored in at most so many trials. */
+static struct outcome explore_landscape(const struct spex_policy_ops *policy, size_t number,
+                                        const char *noise, unsigned parallel, uint64_t seed,
+                                        uint64_t trials) {
+    struct landscape landscape;
+    struct outcome outcome;
+    struct simulation simulation = {
+        .policy = policy, .landscape = &landscape, .seed = seed, .parallel = parallel};
+    landscape_make(&landscape, number);
+    landscape.space.rules.trials_max = trials;
+    landscape.space.rules.trials_per_config = 1;
+    for (size_t n = 0; n < LANDSCAPE_NOISES; n++)
+        if (strcmp(landscape_noises[n].name, noise) == 0)
+            simulation.noise = &landscape_noises[n];
+    assert_non_null(simulation.noise);
+    simulate(&simulation, &outcome);
+    return outcome;
+}
+
+/* smooth has more configurations than there are trials, small has fewer. */
+enum { SMOOTH = 1, SMALL = 10, SMALL_CONFIGURATIONS = 24, GIVEN = 160 };
+
+/* Within the trials that are given, also where several run at a time. */
+TEST(every_policy_ends_with_finals) {
+    for (size_t p = 0; spex_builtin_policies[p]; p++)
+        for (unsigned parallel = 1; parallel <= 4; parallel += 3) {
+            const struct spex_policy_ops *policy = spex_builtin_policies[p];
+            struct outcome large = explore_landscape(policy, SMOOTH, "10 %", parallel, 1, GIVEN);
+            struct outcome small = explore_landscape(policy, SMALL, "10 %", parallel, 1, GIVEN);
+            if (large.trials > GIVEN || large.in_finals < 2 * SPEX_FINALS_BLOCKS ||
+                small.trials > GIVEN || small.in_finals < 2 * SPEX_FINALS_BLOCKS ||
+                small.configs != SMALL_CONFIGURATIONS)
+                fail_msg("%s, %u at a time: %llu and %llu trials in finals", policy->name, parallel,
+                         (unsigned long long)large.in_finals, (unsigned long long)small.in_finals);
+        }
+}
+
+/* A quarter of them, of the policies whose search does not depend on what is found. */
+TEST(finals_have_their_share_of_what_is_given) {
+    static const char *const designs[] = {"grid", "random", "sensitivity"};
+    for (size_t p = 0; p < COUNT_OF(designs); p++) {
+        const struct spex_policy_ops *policy = spex_builtin_policy(designs[p]);
+        struct outcome outcome = explore_landscape(policy, SMOOTH, "10 %", 1, 1, GIVEN);
+        assert_in_range(outcome.in_finals, 2 * SPEX_FINALS_BLOCKS, GIVEN / 4);
+        assert_in_range(outcome.configs, GIVEN / 2, GIVEN - 2 * SPEX_FINALS_BLOCKS);
+        outcome = explore_landscape(policy, SMOOTH, "10 %", 1, 1, 60); /* 15 are too few */
+        assert_int_equal(outcome.in_finals, 0);
+    }
+}
+
+/* The grid has no end of its own but that of its rounds: finals come in addition, as a quarter of all. */
+TEST(a_grid_without_a_number_of_trials_has_finals) {
+    struct outcome outcome =
+        explore_landscape(spex_builtin_policy("grid"), SMOOTH, "10 %", 1, 1, 0);
+    assert_int_equal(outcome.configs, 1024);
+    assert_in_range(outcome.in_finals, 2 * SPEX_FINALS_BLOCKS, 1024 / 3);
+    assert_in_range(outcome.trials, 1024 + 2 * SPEX_FINALS_BLOCKS, 1024 * 4 / 3 + 1);
+    outcome = explore_landscape(spex_builtin_policy("grid"), SMOOTH, "exact", 1, 1, 0);
+    assert_int_equal(outcome.trials, 1024 + 2);
+}
+
+/* But for a design whose bases may meet. */
+TEST(no_policy_repeats_what_is_exact) {
+    for (size_t p = 0; spex_builtin_policies[p]; p++)
+        for (size_t l = SMOOTH; l <= SMALL; l += SMALL - SMOOTH) {
+            const struct spex_policy_ops *policy = spex_builtin_policies[p];
+            struct outcome outcome = explore_landscape(policy, l, "exact", 1, 1, GIVEN);
+            uint64_t repeats = outcome.trials - outcome.configs;
+            if (outcome.in_finals || (repeats > 2 && strcmp(policy->name, "sensitivity") != 0))
+                fail_msg("%s: %llu repeats, %llu in finals", policy->name,
+                         (unsigned long long)repeats, (unsigned long long)outcome.in_finals);
+        }
+}
+
+/* Whether finals say for a third at least of all explorations who wins, and are right in 95 % of those. */
+TEST(what_finals_know_is_true_of_every_policy) {
+    static const char *const noises[] = {"3 %", "10 %", "uneven"};
+    for (size_t p = 0; spex_builtin_policies[p]; p++) {
+        const struct spex_policy_ops *policy = spex_builtin_policies[p];
+        unsigned known = 0, right = 0, good = 0;
+        for (uint64_t run = 0; run < 30; run++) {
+            struct outcome outcome =
+                explore_landscape(policy, SMALL, noises[run % 3], 1, 1 + run / 3, 300);
+            known += outcome.known;
+            right += outcome.known_right;
+            good += outcome.share >= 0.95;
+        }
+        if (known < 10 || right < 0.95 * known || good < 28)
+            fail_msg("%s: %u known, %u right, %u good", policy->name, known, right, good);
+    }
+}
+
 /* Repeats are not next to each other, but for what a policy has nothing else to do than, and blocks of
  * finals. Of 16 runs one is of the reference, always the same; in finals blocks may lie between. */
 TEST(repeats_are_spread_and_a_reference_is_among_them) {

@@ -294,20 +294,41 @@ static double normal(struct machine *machine) {
     return value;
 }
 
-void machine_start(struct machine *machine, uint64_t seed) {
-    *machine = (struct machine){.random = spex_draw_mix(seed + 1)};
-}
-
 /* 27 % is at the 90th percentile of a lognormal distribution whose median is 8 %. */
-static double variation(const struct landscape *landscape, const size_t *levels) {
-    return 0.08 * exp(0.949 * hashed_normal(hash_of(landscape, levels, 9)));
+const struct landscape_noise landscape_noises[LANDSCAPE_NOISES] = {
+    {"real", 0.08, 0.949, 0.03, 0.3, 0}, {"exact", 0, 0, 0, 0, 0},
+    {"3 %", 0.03, 0, 0, 0, 0},           {"10 %", 0.1, 0, 0, 0, 0},
+    {"uneven", 0.08, 0.949, 0, 0, 0},    {"skewed", 0.4, 0, 0, 0, 0},
+    {"outliers", 0.03, 0, 0, 0, 0.05},   {"drifting", 0.03, 0, 0.03, 0, 0},
+};
+
+void machine_start(struct machine *machine, uint64_t seed) {
+    *machine = (struct machine){.noise = landscape_noises, .random = spex_draw_mix(seed + 1)};
 }
 
-/* A first-order autoregressive process with a deviation of 3 %, that forgets within some 100
- * trials. */
+/* The deviation of the logarithm of a trial's figure. */
+static double deviation_of(const struct machine *machine, const struct landscape *landscape,
+                           const size_t *levels) {
+    const struct landscape_noise *noise = machine->noise;
+    double own = noise->uneven ? hashed_normal(hash_of(landscape, levels, 9)) : 0;
+    return sqrt(log1p(pow(noise->variation * exp(noise->uneven * own), 2)));
+}
+
+/* A first-order autoregressive process that forgets within some 100 trials. */
 static double drift(struct machine *machine) {
-    machine->drift = 0.99 * machine->drift + sqrt(1 - 0.99 * 0.99) * 0.03 * normal(machine);
+    double step = sqrt(1 - 0.99 * 0.99) * machine->noise->drift;
+    machine->drift = 0.99 * machine->drift + step * normal(machine);
     return machine->drift;
+}
+
+/* The speed of the machine in a trial, 1 in the mean. */
+static double speed_of(struct machine *machine) {
+    double outliers = machine->noise->outliers, speed = 1 + drift(machine);
+    struct spex_draw draw = {machine->random};
+    if (outliers > 0)
+        speed *= (spex_draw_share(&draw) < outliers ? 0.5 : 1) / (1 - outliers / 2);
+    machine->random = draw.state;
+    return speed;
 }
 
 /* Records of a run vary by as much as their mean, those of a batch of a 20th of the duration
@@ -316,11 +337,12 @@ enum { BATCHES = 20, BATCH_RECORDS = 20 };
 
 static void show(const struct landscape *landscape, const struct spex_plan *plan, struct run *run,
                  uint64_t batch, double *sums, const double *level, struct machine *machine) {
+    double varies = machine->noise->records / sqrt(BATCH_RECORDS);
     for (size_t c = 0; c < landscape->space.criterion_count; c++) {
-        sums[c] += level[c] * (1 + 0.3 * normal(machine) / sqrt(BATCH_RECORDS));
+        sums[c] += level[c] * (1 + varies * normal(machine));
         run->measured[c].value = sums[c] / (double)batch;
         run->measured[c].error =
-            batch > 1 ? 0.3 * run->measured[c].value / sqrt(BATCH_RECORDS * (double)batch) : NAN;
+            batch > 1 && varies > 0 ? varies * run->measured[c].value / sqrt((double)batch) : NAN;
     }
     run->records = batch * BATCH_RECORDS;
     (void)plan;
@@ -331,8 +353,8 @@ void machine_run(struct machine *machine, const struct landscape *landscape,
                  struct run *run) {
     const struct spex_space *space = &landscape->space;
     double truth[LANDSCAPE_CRITERIA], level[LANDSCAPE_CRITERIA], sums[LANDSCAPE_CRITERIA] = {0};
-    double deviation = sqrt(log1p(pow(variation(landscape, plan->levels), 2)));
-    double luck = deviation * normal(machine), speed = 1 + drift(machine);
+    double deviation = deviation_of(machine, landscape, plan->levels);
+    double luck = deviation * normal(machine), speed = speed_of(machine);
     double tick = space->rules.duration_seconds / BATCHES;
     landscape->truth(landscape, plan->levels, truth);
     for (size_t c = 0; c < space->criterion_count; c++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Made-up programs whose true figures are known, with the noise of real ones: trials of a
- * configuration vary by a coefficient of variation of its own (8 % in the median, 27 % at the 90th
- * percentile), and the machine drifts. */
+/* Made-up programs whose true figures are known, with noise of several kinds. That of real ones:
+ * trials of a configuration vary by a coefficient of variation of its own (8 % in the median, 27 % at
+ * the 90th percentile), and the machine drifts. */
 #ifndef SPEX_TEST_LANDSCAPES_H
 #define SPEX_TEST_LANDSCAPES_H
 
@@ -36,8 +36,24 @@ double landscape_share(const struct landscape *landscape, const size_t *levels);
 /* How many configurations are worth at least this share, and how many there are. */
 uint64_t landscape_within(const struct landscape *landscape, double share, uint64_t *all);
 
+/* How trials vary. What is true of a configuration is their mean. */
+struct landscape_noise {
+    const char *name;
+    double variation; /* deviation of a trial's logarithm, of the median configuration */
+    double uneven;    /* deviation of the logarithm of that among configurations */
+    double drift;     /* deviation of the machine's speed */
+    double records;   /* variation of a record; 0: runs tell no error of their own */
+    double outliers;  /* share of the trials in which the machine is half as fast */
+};
+
+enum { LANDSCAPE_NOISES = 8 };
+
+/* Number 0 is that of real programs. */
+extern const struct landscape_noise landscape_noises[LANDSCAPE_NOISES];
+
 /* Time and chance of one exploration. */
 struct machine {
+    const struct landscape_noise *noise; /* at the start that of real programs */
     uint64_t random;
     double drift;
     double seconds; /* measured so far */

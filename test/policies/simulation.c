@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "explore/findings/ranking.h"
+#include "explore/findings/drift_error.h"
 #include "policies/explore/configurations.h"
 #include "policies/explore/loss.h"
 
@@ -17,6 +17,7 @@ enum { PARALLEL_MAX = 8, TRIALS_MAX = 300000 };
 struct slot {
     bool busy;
     size_t levels[LANDSCAPE_PARAMETERS];
+    uint64_t block;
     struct run run;
 };
 
@@ -25,9 +26,12 @@ struct explored {
     struct landscape *landscape; /* with this seed */
     struct machine machine;
     struct spex_results results; /* of the judge */
+    struct spex_summary summary; /* the same, as reports have it */
+    struct spex_final_trials finals;
     void *state;
     struct slot slots[PARALLEL_MAX];
     unsigned busy;
+    uint64_t in_finals;
     double policy_seconds;
 };
 
@@ -77,6 +81,8 @@ static bool begin_run(struct explored *explored) {
         errx(1, "out of memory");
     machine_run(&explored->machine, explored->landscape, explored->simulation->policy,
                 explored->state, &plan, &slot->run);
+    slot->block = plan.block;
+    explored->in_finals += plan.block > 0;
     slot->busy = true;
     explored->busy++;
     if (explored->machine.trials > TRIALS_MAX)
@@ -100,50 +106,109 @@ static void end_run(struct explored *explored) {
         explored->simulation->policy->run_finished(explored->state, &result);
     explored->policy_seconds += processor_seconds() - begin;
     spex_results_finish(&explored->results, &result);
+    const struct spex_trial trial = {.levels = slot->levels,
+                                     .ok = slot->run.ok,
+                                     .measured = slot->run.measured,
+                                     .block = slot->block};
+    if (spex_summary_add(&explored->summary, &trial) ||
+        spex_final_trials_add(&explored->finals, &explored->summary, &trial))
+        errx(1, "out of memory");
     slot->busy = false;
     explored->busy--;
 }
 
-/* Among those that keep the limits as surely as policies take it. */
-static void compare_with_truth(struct explored *explored, struct outcome *outcome) {
+/* What is ranked: those that keep the limits as surely as policies take it. */
+static void rank_inputs(const struct explored *explored, struct spex_ranking_input *inputs) {
     const struct spex_results *results = &explored->results;
-    const struct landscape *landscape = explored->landscape;
-    struct spex_ranking_input *inputs = calloc(results->count + 1, sizeof(*inputs));
-    struct spex_ranking *rankings = calloc(results->count + 1, sizeof(*rankings));
-    double truth[LANDSCAPE_CRITERIA], most = 0;
-    size_t best;
     struct spex_loss loss;
-    spex_loss_init(&loss, &landscape->space);
+    spex_loss_init(&loss, &explored->landscape->space);
     spex_loss_learn(&loss, results);
-    for (size_t c = 0; c < results->count; c++) {
-        const struct spex_results_values *values = spex_results_values(results, c);
+    for (size_t g = 0; g < explored->summary.count; g++) {
+        const struct spex_group *group = &explored->summary.groups[g];
+        const struct spex_group_criterion *of = &group->criteria[0];
+        size_t config = spex_results_find(results, group->levels);
         double kept = 1;
-        if (results->configs[c].trials)
-            spex_loss_violation(&loss, values, (double)results->configs[c].trials, &kept);
-        bool keeps = kept >= SPEX_LOSS_SURE;
-        outcome->configs += results->configs[c].trials > 0;
-        inputs[c] = (struct spex_ranking_input){keeps ? results->configs[c].trials : 0,
-                                                values[0].mean, values[0].squares, values[0].error};
+        if (group->trials)
+            spex_loss_violation(&loss, spex_results_values(results, config), (double)group->trials,
+                                &kept);
+        inputs[g] = (struct spex_ranking_input){kept >= SPEX_LOSS_SURE ? group->trials : 0,
+                                                of->mean, of->squares, of->error};
     }
-    if (!inputs || !rankings || spex_ranking_of(inputs, results->count, true, rankings, &best))
+}
+
+static double true_figure(const struct explored *explored, size_t group) {
+    double truth[LANDSCAPE_CRITERIA];
+    explored->landscape->truth(explored->landscape, explored->summary.groups[group].levels, truth);
+    return truth[0];
+}
+
+/* But for rounding. */
+static bool is_covered(const struct explored *explored, const struct spex_ranking *standing,
+                       size_t group) {
+    double truth = true_figure(explored, group);
+    return standing->low <= truth * (1 + 1e-9) && truth * (1 - 1e-9) <= standing->high;
+}
+
+/* What is said of the best. */
+static void judge_best(const struct explored *explored, const struct spex_ranking *standings,
+                       size_t best, size_t really, struct outcome *outcome) {
+    double truth = true_figure(explored, best);
+    outcome->share = landscape_share(explored->landscape, explored->summary.groups[best].levels);
+    outcome->covered = is_covered(explored, &standings[best], best);
+    outcome->width = (standings[best].high - standings[best].low) / 2 / truth;
+    outcome->best_tied = standings[really].tied;
+    outcome->alone = outcome->tied == 1;
+    outcome->alone_right = outcome->alone && truth >= true_figure(explored, really);
+    outcome->selected = truth >= true_figure(explored, really) * (1 - SPEX_FINALS_ZONE);
+}
+
+static void judge_race(const struct explored *explored, const struct spex_final_race *race,
+                       size_t really, struct outcome *outcome) {
+    double most = 0;
+    outcome->known = race->trials && race->known;
+    for (size_t f = 0; race->trials && f < race->count; f++) {
+        most = fmax(most, true_figure(explored, race->finalists[f].group));
+        outcome->best_raced |= race->finalists[f].group == really;
+    }
+    outcome->known_right =
+        outcome->known &&
+        true_figure(explored, race->finalists[race->leader].group) >= most * (1 - race->zone);
+}
+
+/* Compares what reports say with the truth. */
+static void compare_with_truth(const struct explored *explored, struct outcome *outcome) {
+    const struct spex_summary *summary = &explored->summary;
+    struct spex_ranking_input *inputs = calloc(summary->count + 1, sizeof(*inputs));
+    struct spex_ranking *standings = calloc(summary->count + 1, sizeof(*standings));
+    struct spex_final_race race;
+    size_t best, really = 0, covered = 0, ranked = 0;
+    double most = 0;
+    if (!inputs || !standings)
         errx(1, "out of memory");
-    if (best != SPEX_RANKING_NONE) {
-        landscape->truth(landscape, spex_results_levels(results, best), truth);
-        outcome->share = landscape_share(landscape, spex_results_levels(results, best));
-        outcome->covered = rankings[best].low <= truth[0] && truth[0] <= rankings[best].high;
-    }
-    size_t really = 0;
-    for (size_t c = 0; c < results->count; c++) {
-        double share = landscape_share(landscape, spex_results_levels(results, c));
-        outcome->tied += rankings[c].tied;
-        if (inputs[c].trials && share > most) {
+    rank_inputs(explored, inputs);
+    if (spex_ranking_of(inputs, summary->count, true, standings, &best) ||
+        spex_final_race_find(summary, &explored->finals, standings, &race))
+        errx(1, "out of memory");
+    spex_final_race_decide(&race, standings, &best);
+    if (spex_drift_widen(summary, &explored->finals, standings))
+        errx(1, "out of memory");
+    for (size_t g = 0; g < summary->count; g++) {
+        double share = landscape_share(explored->landscape, summary->groups[g].levels);
+        outcome->configs += summary->groups[g].trials > 0;
+        outcome->tied += standings[g].tied;
+        ranked += inputs[g].trials > 0;
+        covered += inputs[g].trials && is_covered(explored, &standings[g], g);
+        if (inputs[g].trials && share > most) {
             most = share;
-            really = c;
+            really = g;
         }
     }
-    outcome->best_tied = results->count && rankings[really].tied;
+    outcome->all_covered = ranked ? (double)covered / (double)ranked : 0;
+    judge_race(explored, &race, really, outcome);
+    if (best != SPEX_RANKING_NONE)
+        judge_best(explored, standings, best, really, outcome);
     free(inputs);
-    free(rankings);
+    free(standings);
 }
 
 /* A configuration as it is to two objectives: the first is maximised, the second minimised. */
@@ -222,6 +287,9 @@ void simulate(const struct simulation *simulation, struct outcome *outcome) {
     explored.results.space = &landscape.space;
     machine_start(&explored.machine, simulation->seed);
     explored.machine.failures = simulation->failures;
+    if (simulation->noise)
+        explored.machine.noise = simulation->noise;
+    spex_summary_init(&explored.summary, &landscape.space);
     explored.state = calloc(1, simulation->policy->state_size(&landscape.space));
     if (!explored.state || simulation->policy->init(explored.state, &landscape.space))
         errx(1, "%s does not begin", simulation->policy->name);
@@ -236,7 +304,10 @@ void simulate(const struct simulation *simulation, struct outcome *outcome) {
     compare_with_truth(&explored, outcome);
     if (landscape.space.objective_count == 2)
         outcome->front = front_share(&explored);
+    spex_summary_free(&explored.summary);
+    spex_final_trials_free(&explored.finals);
     outcome->trials = explored.machine.trials;
+    outcome->in_finals = explored.in_finals;
     outcome->seconds = explored.machine.seconds;
     outcome->policy_seconds = explored.policy_seconds;
     if (simulation->policy->fini)

@@ -62,10 +62,12 @@ SEEN void probed(unsigned long count) {
 }
 
 /* Its time is in proportion to `turns`. */
+static volatile unsigned long slowness = 1;
+
 SEEN unsigned long takes(const char *ignored, int sign, unsigned long turns);
 SEEN unsigned long takes(const char *ignored, int sign, unsigned long turns) {
     unsigned long sum = 0;
-    for (unsigned long t = 0; t < turns; t++)
+    for (unsigned long t = slowness * turns; t; t--)
 #ifdef __x86_64__
         __asm__ volatile("imul $3, %0, %0; add $1, %0" : "+r"(sum));
 #else
@@ -197,6 +199,8 @@ int main(void) {
             throw(what, count);
         else if (strcmp(command, "take") == 0)
             take(count);
+        else if (strcmp(command, "slow") == 0)
+            slowness = count;
         else if (strcmp(command, "probe") == 0)
             probed(count);
         else if (strcmp(command, "exec") == 0)

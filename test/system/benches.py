@@ -3,7 +3,7 @@
 """The benches run, count what they did and print what docs are made from.
 
 usage: benches.py OVERHEAD DRAIN RATES BUDGET REACTION REGIONS FUNCTIONS STARTUP CALIBRATION
-                  FOOTPRINT WAITING RESTING OBJECT BRIEF INTERCEPT MODELS COLD
+                  FOOTPRINT WAITING RESTING OBJECT BRIEF MODELS COLD
 """
 
 import contextlib
@@ -33,7 +33,6 @@ WAITING = None
 RESTING = None
 OBJECT = None
 BRIEF = None
-INTERCEPT = None
 MODELS = None
 COLD = None
 
@@ -158,14 +157,6 @@ class Benches(unittest.TestCase):
                 self.assertEqual(case["believed"] > 0, case["what"] == "2%")
             self.assertGreater(case["ci95"], 0)
         self.refuse(BRIEF, "--rounds", "1")
-
-    def test_intercept(self):
-        result = json.loads(output(INTERCEPT, "--json", "--rounds", "2"))
-        self.assertEqual(len(result["results"]), 4)
-        for case in result["results"]:
-            self.assertGreater(case["records"], 100)
-            self.assertGreater(case["nanoseconds"], 0)
-        self.refuse(INTERCEPT, "--rounds", "0")
 
     def test_rates(self):
         result = json.loads(output(RATES, "--benchmark_format=json", "--benchmark_repetitions=1", "--benchmark_min_time=0.001",
@@ -300,5 +291,5 @@ class Benches(unittest.TestCase):
 
 if __name__ == "__main__":
     (OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS, FUNCTIONS, STARTUP, CALIBRATION, FOOTPRINT,
-     WAITING, RESTING, OBJECT, BRIEF, INTERCEPT, MODELS, COLD) = sys.argv[1:18]
-    unittest.main(argv=sys.argv[:1] + sys.argv[18:], verbosity=2)
+     WAITING, RESTING, OBJECT, BRIEF, MODELS, COLD) = sys.argv[1:17]
+    unittest.main(argv=sys.argv[:1] + sys.argv[17:], verbosity=2)

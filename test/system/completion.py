@@ -106,6 +106,12 @@ class Completion(Programs):
         for name in ["run", "set", "fleet"]:
             self.assertEqual(self.run_spex("help", name).stdout, self.run_spex(name, "--help").stdout)
 
+    def test_helps_fit_eighty_columns(self):
+        texts = {"": self.run_spex("--help").stdout}
+        texts.update((name, self.run_spex("help", name).stdout) for name in self.completed(""))
+        self.assertEqual([(name, line) for name, text in texts.items() for line in text.splitlines() if len(line) > 80], [])
+        self.assertFalse([name for name, text in texts.items() if not text.startswith("usage: spex")])
+
     def test_what_was_meant(self):
         said = {("sett",): 'unknown command "sett"; did you mean set?',
                 ("recrod", "x"): 'unknown command "recrod"; did you mean record?',

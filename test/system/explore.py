@@ -234,7 +234,7 @@ class Failures(Exploration):
     def test_no_room_for_the_store(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
-        result = self.explore(space(MANY, run='trials_per_config="9" records_per_thread="1" warmup="0"'),
+        result = self.explore(space(MANY, run='trials_per_config="9" records_per_thread="1" warmup="0" finals="none"'),
                               preexec_fn=limit)
         self.assert_fails(result, 1, "cannot write to the store", self.store, "trials are in")
         told = int(re.search(r"(\d+) of 540 trials are in", result.stderr)[1])

@@ -23,7 +23,7 @@ COLUMNS = 60
 
 
 class Interruption(Exploration):
-    TEXT = space(MANY, run='trials_per_config="3" warmup="0.01"')
+    TEXT = space(MANY, run='trials_per_config="3" warmup="0.01" finals="none"')
 
     def explore_on_terminal(self):
         """Starts an exploration on a terminal of its own, which is narrow."""

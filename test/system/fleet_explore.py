@@ -30,8 +30,8 @@ USERS = """accounts { FLEET: { jetstream: enabled, users: [
 """
 # Long enough for something to happen meanwhile.
 SLOW = space(WORK, run='records_per_thread="1000000" warmup="0" duration="1" trials_per_config="2"')
-QUICK = space(MANY, run='trials_per_config="1" warmup="0.01"')
-MANY_TIMES = space(MANY, run='trials_per_config="5" warmup="0.01"')
+QUICK = space(MANY, run='trials_per_config="1" warmup="0.01" finals="none"')
+MANY_TIMES = space(MANY, run='trials_per_config="5" warmup="0.01" finals="none"')
 ONE = space('<parameter name="work" type="integer" min="800" max="800"/>',
             run='records_per_thread="1000000" warmup="0" duration="1" trials_per_config="1"')
 

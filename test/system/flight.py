@@ -23,7 +23,7 @@ from recorders import BRIEF, Recorder, main, traces
 DUMP = re.compile(r"^spex: dump \((.*)\): (\d+) records of ([\d.]+) s, (\d+) lost, .* in (\S+?)(;.*)?$", re.MULTILINE)
 MARK = 7
 SLOW_SECONDS, BEFORE, CLOCKS_NS = 0.5, 10, 1_000_000
-MODEL = """spex-models 1
+MODEL = """spex-models 3
 kernel outer
 executions 600
 least 2e-4
@@ -33,10 +33,12 @@ class linear
 adjusted-r2 1
 spread 0 0.1 500
 constant 0 0
+changes 0 0
 terms 1
-term 3e-4 0 12:0
+term 0 3e-4 0 12:0
 covariance 0 0
 covariance 0 0
+points 0
 end 1
 """
 KILLS = 10 if BRIEF else 30  # 100 by hand: what is rare is found by many
@@ -228,7 +230,8 @@ class Triggers(Flight):
             self.addCleanup(recorder.stderr.close)
             # The recorder has asked for probes and for records, in either order, when some are on and a dump
             # is not refused.
-            wait_for(lambda: re.search('"sites_on": [1-9]', subprocess.run(
+            # One that waits for input executes no probe, and may answer when it does.
+            wait_for(lambda: self.say(program, "before") and re.search('"sites_on": [1-9]', subprocess.run(
                 [SPEX, "list", "--json"], capture_output=True, text=True, check=False, env=self.environment).stdout))
             wait_for(lambda: self.say(program, "early") == "0\n")
             wait_for(lambda: self.say(program, "attached") == "0\n")

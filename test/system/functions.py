@@ -88,7 +88,7 @@ class Functions(InFolder):
                 program = self.compile(language, compiler, ["-O2"], [])
                 models = self.path("models")
                 result = self.succeeds(SPEX, "train", models, "--runs", plan, "--functions", "*,main@off,other*@off", "--",
-                                       program, str(ROUNDS), "{rows}")
+                                       program, str(ROUNDS), "{rows}", env=dict(os.environ, COLUMNS="1000"))
                 rows = {line.split()[0]: line.split()[1] for line in result.stdout.splitlines()[1:]
                         if not line.startswith("next: ")}
                 self.assertEqual(rows, {path: str(2 * 5 * ROUNDS) for path in PATHS[language]})
@@ -126,7 +126,7 @@ class Functions(InFolder):
         program = self.compile("c", "gcc", ["-O2"], [])
         control = self.path("control")
         os.mkdir(control, 0o700)
-        environment = dict(os.environ, SPEX_FUNCTIONS="add_*", SPEX_CONTROL=control)
+        environment = dict(os.environ, SPEX_FUNCTIONS="add_*", SPEX_CONTROL=control, COLUMNS="1000")
         with subprocess.Popen([program, "1", "10", "wait"], env=environment, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE) as process:
             self.assertEqual(process.stdout.readline(), b"done\n")

@@ -30,7 +30,7 @@ AT_A_TIME = 4
 
 Mode = collections.namedtuple("Mode", "variables before beside", defaults=({}, (), ()))
 
-MODELS = """spex-models 1
+MODELS = """spex-models 3
 kernel host.kernel
 executions 100
 least 1e-8
@@ -40,8 +40,10 @@ class constant
 adjusted-r2 0
 spread 1e-7 0.1 50
 constant 1e-7 1e-9
+changes 0 0
 terms 0
 covariance 1e-18
+points 0
 end 1
 """
 

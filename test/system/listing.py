@@ -7,6 +7,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -56,6 +57,23 @@ class Listing(Programs):
             self.assertEqual((site["on"], site["period"], site["rate"], site["count"], site["count_margin"], site["lost"]),
                              (False, 0, None, None, None, None))
         self.assertEqual((sites[3, "cnt"]["sc"], sites["state", "snapshot"]["values"]), (10, 2))
+
+    def test_tables_are_as_wide_as_the_terminal(self):
+        process = self.start()
+        self.assertEqual(self.run_spex("set", process.pid, "query,state,3@1000").returncode, 0)
+        os.environ["COLUMNS"] = "60"
+        self.addCleanup(os.environ.pop, "COLUMNS")
+        for command in (["probes", process.pid], ["probes", self.live], ["list"]):
+            with self.subTest(command=command[0]):
+                narrow = self.run_spex(*command)
+                whole = self.run_spex(*command, "--verbose").stdout.splitlines()
+                self.assertEqual((narrow.returncode, narrow.stderr), (0, ""))
+                self.assertEqual([line for line in narrow.stdout.splitlines() if len(line) > 60], [])
+                missing = re.findall(r"[\w ]+", narrow.stdout.partition("no room for ")[2].partition(":")[0])
+                headings = re.split("  +", whole[0].strip())
+                shown = re.split("  +", narrow.stdout.splitlines()[0].strip())
+                self.assertEqual(set(headings), {name.strip() for name in missing} | set(shown))
+                self.assertNotIn("…", "".join(whole))
 
     def test_what_is_on_tells_what_it_does(self):
         process = self.start()

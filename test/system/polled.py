@@ -78,7 +78,7 @@ class Polled(Watched):
         result = self.run_spex("set", process.pid, "+long@poll")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.wait_for(process, lambda found: found["long"].get("probed"))
-        self.assertIn("long@poll", self.run_spex("list").stdout)
+        self.assertIn("long@poll", self.run_spex("list", "--verbose").stdout)
         self.run_spex("set", process.pid, "+long@off,state@poll")
         self.wait_for(process, lambda found: not found["long"]["on"])
         self.finish(process)

@@ -212,7 +212,7 @@ class Probes(Scratch):
                                "-Wl,-rpath,$ORIGIN")
         self.assert_sites(PROGRAM_SITES + LIBRARY_SITES, program)
         self.assert_sites(PROGRAM_SITES + LIBRARY_SITES, "./program", cwd=self.dir)
-        table = run(program).stdout.splitlines()
+        table = run("--verbose", program).stdout.splitlines()
         self.assertRegex(table[0], r"where +object$")
         self.assertEqual([line.split()[-1] for line in table[1:]], [program] * 3 + [library])
         os.rename(library, self.path("elsewhere.so"))

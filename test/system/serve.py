@@ -18,6 +18,7 @@ import ssl
 import subprocess
 import sys
 import unittest
+import zlib
 
 from running import LISTENING, PARENT, Programs
 from serving import NAME, TOKEN, Server
@@ -295,6 +296,27 @@ class Api(Server):
         """How often the probe was executed, of these figures."""
         return sum(probe["count"] for probe in figures["probes"] if probe["name"] == "query")
 
+    def test_events_are_compressed_for_who_asks(self):
+        """Each can be read when it has come, and they are no more than a third as long."""
+        self.set(self.process.pid, "*")
+        self.serve_and_wait()
+        connection = self.connect()
+        self.addCleanup(connection.close)
+        connection.request("GET", "/api/events?process=%d" % self.process.pid,
+                           headers={"Authorization": "Bearer " + TOKEN, "Accept-Encoding": "br, gzip"})
+        stream = connection.getresponse()
+        self.assertEqual((stream.getheader("Content-Encoding"), stream.getheader("Vary")), ("gzip", "Accept-Encoding"))
+        unpack, text, packed = zlib.decompressobj(31), b"", 0
+        while text.count(b"event: interval\n") < 3 or not text.endswith(b"\n\n"):
+            part = stream.read1()
+            packed += len(part)
+            text += unpack.decompress(part)
+        for event in text.decode().split("\n\n")[:-1]:
+            name, data = event.split("\n")
+            self.assertIn(name, ("event: programs", "event: interval"))
+            json.loads(data[6:])
+        self.assertLess(3 * packed, len(text))
+
     def test_intervals_are_whole_whoever_else_asks(self):
         """What others have asked for between two events is in the next one, too."""
         self.serve_and_wait()
@@ -386,6 +408,33 @@ class Api(Server):
             self.next_event(streams[0], "programs")
         streams[1].gone.shutdown(socket.SHUT_RDWR)
         self.until(lambda: self.events().status == 200)
+
+    def asked(self, path, body=None):
+        """A connection on which an answer is waited for."""
+        connection = self.connect()
+        connection.request("POST" if body else "GET", path, body, {"Authorization": "Bearer " + TOKEN, **(
+            {"Content-Type": "application/json"} if body else {})})
+        return connection
+
+    def test_the_end_waits_for_nobody(self):
+        """Whatever is asked for, of a program that answers or not: MHD ends a process that leaves a connection suspended."""
+        pid = self.process.pid
+        for turn in range(50):
+            if turn:
+                self.serve("--token-file", self.path("token"))
+            self.serve_and_wait()
+            streams = [self.events("?process=%d" % pid if n % 2 else "") for n in range(8)]
+            self.next_event(streams[turn % 8], "programs")
+            if turn % 2:
+                self.process.send_signal(signal.SIGSTOP)
+            waiting = [self.asked("/api/set", json.dumps({"process": pid, "probes": "query"})), self.asked("/metrics"),
+                       self.asked("/api/probes?process=%d" % pid), self.asked("/api/programs")]
+            streams[0].gone.shutdown(socket.SHUT_RDWR)
+            self.server.send_signal((signal.SIGINT, signal.SIGTERM)[turn % 3 == 0])
+            self.assertEqual((self.server.communicate()[1], self.server.returncode), ("", 0))
+            self.process.send_signal(signal.SIGCONT)
+            for connection in waiting:
+                connection.close()
 
     def test_signals_end_streams(self):
         self.next_event(self.events(), "programs")

@@ -197,6 +197,13 @@ class Live(Page):
         self.browser.find_element(By.CSS_SELECTOR, "#ranges button[value='600']").click()
         self.wait(lambda: self.query().get("range") == ["600"])
 
+    def test_the_dearest_is_first_from_the_first_report_on(self):
+        self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.open_with_token()
+        # A probe that only counts costs least, and has the first name.
+        found = self.wait(lambda: (rows := self.rows()) and rows["3"][3] != "–" and list(rows))
+        self.assertEqual((found[-1], sorted(found)[0]), ("3", "3"))
+
     def test_the_table_is_sorted_by_each_column(self):
         self.start(environment=self.environment(SPEX_PROBES="*"))
         self.open_with_token()

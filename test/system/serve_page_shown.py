@@ -126,6 +126,7 @@ class Beside(Page):
         self.assertEqual(tiles, [["1", False], ["2 of 3 probes", True], ["–", False], ["20 ms", True], ["50/s", True]])
         self.assertEqual(self.rows_of("fleet-instances-table")[0][:4], [name + "/7", name, "full", "2 of 3"])
         self.assertEqual([row[1] for row in self.rows_of("fleet-decisions-table")], ["instruments 1 " + name])
+        self.assertRegex(self.rows_of("fleet-decisions-table")[0][0], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$")
         with sqlite3.connect(store) as db:
             db.execute("INSERT INTO decision VALUES(?,1,'revert','9 s: reverts 1')", (time.time(),))
         self.wait(lambda: len(self.rows_of("fleet-decisions-table")) == 2)
@@ -154,6 +155,8 @@ class Beside(Page):
         os.mkdir(self.path("downloads"))
         self.browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": self.path("downloads")})
         self.wait(lambda: len(self.rows_of("traces-table")) == 1)
+        # The page is English, in no language's way to write dates.
+        self.assertRegex(self.rows_of("traces-table")[0][3], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$")
         serve_page.Select(self.browser.find_element(By.ID, "format")).select_by_visible_text("csv")
         self.browser.find_element(By.CSS_SELECTOR, "#traces-table button").click()
         self.wait(lambda: os.listdir(self.path("downloads")) == ["_img_src_x_onerror_document.title_1_.csv"])
@@ -337,7 +340,8 @@ class Replayed(http.server.BaseHTTPRequestHandler):
                 Replayed.count += 1
                 for name, told in self.events:
                     if name == "programs":
-                        told = {**told, "shown": {**told["shown"], "anomalies": Replayed.count // 50, "exploration": Replayed.count // 50}}
+                        there = [name for name in ("anomalies", "exploration") if told["shown"][name] not in (None, False)]
+                        told = {**told, "shown": {**told["shown"], **{name: Replayed.count // 50 for name in there}}}
                     else:
                         told = {**told, "time": told["time"] + 1000 * Replayed.count}
                     self.wfile.write(("event: %s\ndata: %s\n\n" % (name, json.dumps(told))).encode())
@@ -346,18 +350,11 @@ class Replayed(http.server.BaseHTTPRequestHandler):
             return
 
 
-class Night(Page):
-    def heap(self):
-        self.browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
-        return self.browser.execute_cdp_cmd("Runtime.getHeapUsage", {})["usedSize"]
-
-    def test_memory_is_bounded(self):
-        """SPEX_NIGHT: so many seconds."""
-        night = int(os.environ.get("SPEX_NIGHT", 1500))
-        self.explore().wait()
+class Replay(Page):
+    def replay(self, change, *options):
+        """Opens the page of a program, of which the server tells the same again and again, after a change."""
         program = Programs.start(self, environment=self.environment(SPEX_PROBES="*"))
-        super().serve("--store", self.path("t.db"), "--model", self.models(), whom=str(program.pid))
-
+        super().serve(*options, whom=str(program.pid))
         origin = self.url[:-1]
 
         def real(path):
@@ -370,7 +367,7 @@ class Night(Page):
             while set(told) != {"programs", "interval"}:
                 name, data, _ = (stream.readline().decode() for _ in range(3))
                 told[name[7:-1]] = json.loads(data[6:])
-        told["interval"]["figures"]["records"]["lost"] = 1
+        change(told["interval"]["figures"])
         Replayed.events, Replayed.count = tuple(told.items()), 0
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Replayed)
         server.daemon_threads = True
@@ -379,6 +376,34 @@ class Night(Page):
         self.addCleanup(server.shutdown)
         self.url = "http://127.0.0.1:%d/" % server.server_port
         self.open()
+
+    def test_a_bound_is_no_figure(self):
+        """As the table of `spex run` has it: what a rate is at least is told with ≥, and is no line of a chart."""
+        def bound(figures):
+            (query,) = (probe for probe in figures["probes"] if probe["name"] == "query")
+            query.update(rate=5e6, rate_at_least=True, count_at_least=True)
+        self.replay(bound)
+        self.wait_for_row("query", lambda row: row[3] == "≥ 5 M")
+        (probe,) = (probe for probe in self.interval_probes() if probe["name"] == "query")
+        self.assertEqual((probe["rate"], probe["least"]), (None, 5e6))
+
+    def interval_probes(self):
+        return self.browser.execute_async_script("""
+            const done = arguments[0];
+            import("/model.js").then(({ shown }) => done([...shown.probes.values()].filter(({ recent }) => recent.length)
+              .map(({ about, recent }) => ({ name: about.name, ...recent.at(-1) }))));""")
+
+
+class Night(Replay):
+    def heap(self):
+        self.browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
+        return self.browser.execute_cdp_cmd("Runtime.getHeapUsage", {})["usedSize"]
+
+    def test_memory_is_bounded(self):
+        """SPEX_NIGHT: so many seconds."""
+        night = int(os.environ.get("SPEX_NIGHT", 1500))
+        self.explore().wait()
+        self.replay(lambda figures: figures["records"].update(lost=1), "--store", self.path("t.db"), "--model", self.models())
         used = []
         for seconds in night // 3, night:
             self.wait(lambda seconds=seconds: Replayed.count > seconds)

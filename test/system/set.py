@@ -169,13 +169,13 @@ class Set(Programs):
         listed = self.listed(process)
         self.assertEqual((listed["selection"], listed["leased"], listed["sites_on"]), ("state", "+query", 2))
         self.assertTrue(0 < listed["lease_seconds"] <= 600)
-        self.assertRegex(self.run_spex("list").stdout, r"state; \+query for \d+ s")
+        self.assertRegex(self.run_spex("list", "--verbose").stdout, r"state; \+query for \d+ s")
         sites = json.loads(self.run_spex("probes", "--json", process.pid).stdout)["sites"]
         self.assertEqual([site["name"] for site in sites if "lease_seconds" in site], ["query"])
-        self.assertRegex(self.run_spex("probes", process.pid).stdout, r"query .*leased for \d+ s\n")
+        self.assertRegex(self.run_spex("probes", "--verbose", process.pid).stdout, r"query .*leased for \d+ s\n")
         # Another one, which ends before.
         self.assertRegex(self.set("--for", "300s", process.pid, "+query.parse").stdout, r"; leased for \d+ to \d+ s\n$")
-        ends = re.search(r"state; \+query,query.parse for (\d+) to (\d+) s", self.run_spex("list").stdout)
+        ends = re.search(r"state; \+query,query.parse for (\d+) to (\d+) s", self.run_spex("list", "--verbose").stdout)
         self.assertTrue(int(ends[1]) <= 300 < int(ends[2]), ends[0])
         self.set(process.pid, "+query.parse@off")
         # Instead of what is selected; and what ends by hand does not come again.
@@ -336,7 +336,7 @@ class List(Programs):
         self.assertEqual(programs[second.pid]["sites_on"], 2)
         self.assertEqual(programs[second.pid]["selection"], "query@100,state")
         self.assertGreater(programs[second.pid]["seconds"], 0)
-        table = self.run_spex("list").stdout
+        table = self.run_spex("list", "--verbose").stdout
         self.assertRegex(table, r"\Apid +command +selected +sites +on +seconds\n")
         self.assertRegex(table, rf"(?m)^{first.pid} +live +off +4 +0 +0\.0$")
         self.assertRegex(table, rf"(?m)^{second.pid} +live +query@100,state +4 +2 +\d+\.\d$")

@@ -19,8 +19,10 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +30,8 @@
 #include "slotted.h"
 
 static volatile int stop;
+/* Another function is called, whose first instructions are short. */
+static int steps;
 static volatile uint64_t signals_taken;
 /* Pipes of which nothing is ever read, and threads that wait. */
 static int ends[2], sockets[2];
@@ -41,7 +45,9 @@ static void need(int right, const char *what) {
 
 static void *call(void *count) {
     for (uintptr_t c = 0; c < (uintptr_t)count; c++)
-        need(slotted(1, 2, 3, 4, 5, 6, c, 7.0) == 28 + c, "a sum is wrong");
+        need((steps ? slotted_steps(1, 2, 3, 4, 5, 6, c, 7.0)
+                    : slotted(1, 2, 3, 4, 5, 6, c, 7.0)) == 28 + c,
+             "a sum is wrong");
     return NULL;
 }
 
@@ -91,6 +97,103 @@ static void *wait_sleep(void *unused) {
     const struct timespec time = {.tv_sec = 100000};
     need(nanosleep(&time, NULL) == -2, "nanosleep");
     return unused;
+}
+
+/* Writes more than a pipe or a socket has room for, which another thread reads: all of it is to be written by each call, in order. */
+enum { BLOCK = 1 << 18, PARTS = 5 };
+static int streams[3][2];
+
+static unsigned char byte_at(uint64_t at) {
+    return (unsigned char)(at * 31 + (at >> 9));
+}
+
+/* So that the others wait most of the time. */
+static void pause_shortly(void) {
+    const struct timespec time = {.tv_nsec = 1000000};
+    nanosleep(&time, NULL);
+}
+
+static void *read_stream(void *user) {
+    const int *ends_of = user;
+    unsigned char bytes[3000];
+    ssize_t got;
+    for (uint64_t at = 0; (got = read(ends_of[0], bytes, sizeof(bytes))) > 0; pause_shortly())
+        for (ssize_t b = 0; b < got; b++, at++)
+            need(bytes[b] == byte_at(at % BLOCK), "a byte that was written twice, or not");
+    need(0, "read");
+    return NULL;
+}
+
+static void *write_stream(void *user) {
+    const int *ends_of = user;
+    unsigned char *block = malloc(BLOCK);
+    pthread_t reader;
+    need(block != NULL, "malloc");
+    for (uint64_t b = 0; b < BLOCK; b++)
+        block[b] = byte_at(b);
+    need(pthread_create(&reader, NULL, read_stream, user) == 0, "pthread_create");
+    for (;;) {
+        struct iovec parts[PARTS] = {{block, 1000},
+                                     {block + 1000, 0},
+                                     {block + 1000, 70000},
+                                     {block + 71000, 1},
+                                     {block + 71001, BLOCK - 71001}};
+        ssize_t written = user == streams[0]   ? write(ends_of[1], block, BLOCK)
+                          : user == streams[1] ? writev(ends_of[1], parts, PARTS)
+                                               : send(ends_of[1], block, BLOCK, MSG_NOSIGNAL);
+        need(written == BLOCK, "a part was written");
+        need(parts[4].iov_base == block + 71001, "iovec");
+    }
+    return NULL;
+}
+
+static void *wait_write(void *unused) {
+    for (int s = 0; s < 3; s++) {
+        pthread_t thread;
+        need((s < 2 ? pipe(streams[s]) : socketpair(AF_UNIX, SOCK_STREAM, 0, streams[s])) == 0,
+             "pipe");
+        need(pthread_create(&thread, NULL, write_stream, streams[s]) == 0, "pthread_create");
+    }
+    return unused;
+}
+
+/* Two threads wait for each other in calls that return -EINTR. */
+static int semaphores;
+
+static void *take_turns(void *user) {
+    unsigned short own = (unsigned short)(uintptr_t)user;
+    struct sembuf take = {own, -1, 0}, give = {(unsigned short)(1 - own), 1, 0};
+    for (;; pause_shortly())
+        need(semop(semaphores, &take, 1) == 0 && semop(semaphores, &give, 1) == 0, "semop");
+    return NULL;
+}
+
+/* Semaphores stay when a process ends: a child removes them then. */
+static void remove_in_the_end(void) {
+    sigset_t set;
+    int number;
+    pid_t parent = getpid();
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    if (fork())
+        return;
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGUSR1);
+    if (getppid() == parent)
+        sigwait(&set, &number);
+    semctl(semaphores, 0, IPC_RMID);
+    _exit(0);
+}
+
+static void *wait_semaphore(void *unused) {
+    pthread_t other;
+    struct sembuf first = {0, 1, 0};
+    semaphores = semget(IPC_PRIVATE, 2, 0600);
+    need(semaphores >= 0 && semop(semaphores, &first, 1) == 0, "semget");
+    remove_in_the_end();
+    need(pthread_create(&other, NULL, take_turns, NULL) == 0, "pthread_create");
+    (void)unused;
+    return take_turns((void *)(uintptr_t)1);
 }
 
 /* Registers keep their values, and what is below the stack pointer does. */
@@ -151,12 +254,18 @@ static void wait_in(const char *what) {
     static struct work waits[] = {{"epoll", wait_epoll, {{0}}},   {"poll", wait_poll, {{0}}},
                                   {"read", wait_read, {{0}}},     {"receive", wait_receive, {{0}}},
                                   {"select", wait_select, {{0}}}, {"sleep", wait_sleep, {{0}}}},
+                       writes = {"write", wait_write, {{0}}},
+                       semaphore = {"semaphore", wait_semaphore, {{0}}},
                        calls = {"calls", call_on, {{0}}}, spins = {"spin", spin, {{0}}};
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (size_t w = 0; w < sizeof(waits) / sizeof(waits[0]); w++)
         start(&waits[w], what);
+    if (strcmp(what, "all") != 0) {
+        start(&writes, what);
+        start(&semaphore, what);
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     start(&calls, what);
     start(&spins, what);
@@ -236,11 +345,8 @@ static void filter_calls(void) {
          "seccomp");
 }
 
-int main(void) {
+static void *obey(void *unused) {
     char line[256], command[32], what[200];
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    need(pipe(ends) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0, "pipe");
-    puts("ready");
     while (fgets(line, sizeof(line), stdin)) {
         unsigned long count = 0;
         what[0] = '\0';
@@ -272,9 +378,23 @@ int main(void) {
         else if (strcmp(command, "exec") == 0)
             execl("/bin/cat", "cat", (char *)NULL);
         else if (strcmp(command, "end") == 0)
-            return 0;
+            exit(0);
+        else if (strcmp(command, "leave") == 0)
+            return unused;
         printf("%lu %lu\n", (unsigned long)__atomic_load_n(&slotted_calls, __ATOMIC_RELAXED),
                (unsigned long)signals_taken);
     }
-    return 0;
+    exit(0);
+}
+
+int main(int argc, char **argv) {
+    pthread_t other;
+    steps = argc > 1 && strcmp(argv[1], "steps") == 0;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    need(pipe(ends) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0, "pipe");
+    puts("ready");
+    obey(NULL);
+    /* The first thread ends, and another one goes on. */
+    need(pthread_create(&other, NULL, obey, NULL) == 0, "pthread_create");
+    pthread_exit(NULL);
 }

@@ -21,7 +21,6 @@ import attaching
 from attaching import Attached
 
 SPEX = SLOTS = None
-SLOTTED = "func:slotted:slots"
 
 CALLING = """
 unsigned long slotted(unsigned long, unsigned long, unsigned long, unsigned long, unsigned long, unsigned long, unsigned long, double);
@@ -33,8 +32,8 @@ __attribute__((visibility("default"))) void calls(void) { slotted(1, 2, 3, 4, 5,
 class Program(attaching.Program):
     """Answers with the calls so far and the signals it took."""
 
-    def __init__(self, *before, filtered=False):
-        super().__init__(*before, SLOTS)
+    def __init__(self, *before, filtered=False, after=()):
+        super().__init__(*before, SLOTS, *after)
         if filtered:
             self.do("seccomp 0")
 
@@ -102,23 +101,29 @@ def kill(pid):
 
 
 class SlotsTest(unittest.TestCase):
+    FUNCTION, SITE, WITHOUT = "func:slotted:slots", "slot", "not through slots"
+    # The program's arguments.
+    PROGRAM = ()
+    # Threads that do not notice when who stops them is killed.
+    WAITS = ("all",)
+
     def setUp(self):
         self.dir = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.dir)
         self.program = self.start()
 
     def start(self, *before, **how):
-        program = Program(*before, **how)
+        program = Program(*before, after=self.PROGRAM, **how)
         self.addCleanup(program.kill)
         return program
 
-    def expect_slots(self, attached):
+    def expect_way(self, attached):
         self.assertIn("slotted: calls through slots of 1 object", attached.said)
 
     def expect_exact(self, program):
         """A command counts through slots, and all calls."""
-        attached = Attached(program, SLOTTED)
-        self.expect_slots(attached)
+        attached = Attached(program, self.FUNCTION)
+        self.expect_way(attached)
         before, after = program.do("call 0")[0], program.do("call 1000")[0]
         self.assertEqual(after - before, 1000)
         self.assertEqual(attached.count(), 1000)
@@ -131,22 +136,22 @@ class SlotsTest(unittest.TestCase):
             os.sched_yield()
 
     def test_counts_are_exact(self):
-        attached = Attached(self.program, SLOTTED)
-        self.expect_slots(attached)
+        attached = Attached(self.program, self.FUNCTION)
+        self.expect_way(attached)
         self.program.do("call 1000")
         self.program.do("threads 80000")
         called = self.program.do("fork 500")[0]
         found = attached.stop()
         self.assertEqual((found["probes"][0]["count"], called), (81500, 81500))
-        self.assertEqual(found["functions"][0]["site"], "slot")
+        self.assertEqual(found["functions"][0]["site"], self.SITE)
         self.assertGreater(found["functions"][0]["cost_ns"], 0)
         self.assertEqual(self.program.do("call 10")[0], 81510)
 
     def test_memory_is_as_it_was(self):
         memory = self.program.memory()
         for end in (signal.SIGINT, signal.SIGKILL):
-            attached = Attached(self.program, SLOTTED)
-            self.expect_slots(attached)
+            attached = Attached(self.program, self.FUNCTION)
+            self.expect_way(attached)
             changed = self.program.memory()
             self.assertEqual(sum(changed[start] != memory[start] for start in memory), 1, "the page of one slot")
             attached.process.send_signal(end)
@@ -160,8 +165,8 @@ class SlotsTest(unittest.TestCase):
             if signals:
                 self.program.do("signals 0")
             for turn in range(16):
-                attached = Attached(self.program, SLOTTED)
-                self.expect_slots(attached)
+                attached = Attached(self.program, self.FUNCTION)
+                self.expect_way(attached)
                 attached.process.send_signal(signal.SIGKILL if turn % 2 else signal.SIGINT)
                 attached.process.communicate()
                 self.program.do("call 100")
@@ -177,7 +182,7 @@ class SlotsTest(unittest.TestCase):
         memory, blocked = self.program.memory(), blocked_by(self.program.pid)
         choice = random.Random(1)
         for turn in range(40):
-            process = subprocess.Popen([SPEX, "attach", self.program.pid, "-e", SLOTTED, "-b", "100%"], stdout=subprocess.DEVNULL,
+            process = subprocess.Popen([SPEX, "attach", self.program.pid, "-e", self.FUNCTION, "-b", "100%"], stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL, start_new_session=True)
             time.sleep(choice.uniform(0, 0.6))
             if turn % 2:
@@ -190,19 +195,20 @@ class SlotsTest(unittest.TestCase):
         self.assertEqual(blocked_by(self.program.pid), blocked)
 
     def test_the_process_that_stops_a_thread_killed(self):
-        """At any moment: the thread goes on with its registers and signals, and the command without slots."""
-        self.program.do("wait 0 all")
+        """At any moment: the thread goes on with its registers and signals, and the command with breakpoints."""
+        for waits in self.WAITS:
+            self.program.do("wait 0 " + waits)
         self.program.do("signals 0")
         blocked, choice, killed = blocked_by(self.program.pid), random.Random(2), 0
         for _ in range(12):
-            process = subprocess.Popen([SPEX, "attach", self.program.pid, "-e", SLOTTED, "--for", "0.01", "-b", "100%"],
+            process = subprocess.Popen([SPEX, "attach", self.program.pid, "-e", self.FUNCTION, "--for", "0.01", "-b", "100%"],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             seen = set()
             while process.poll() is None:
                 kill_new(process.pid, seen, choice)
             said = process.communicate(timeout=60)[1]
             self.assertEqual(process.returncode, 0, said)
-            killed += "the process that makes its calls was killed" in said
+            killed += " was killed" in said
             self.program.do("call 10")
         self.assertEqual(blocked_by(self.program.pid), blocked)
         if not killed:
@@ -211,18 +217,18 @@ class SlotsTest(unittest.TestCase):
     def test_all_of_a_command_killed(self):
         """Then its slots stay, and count for nobody; the next command puts them back."""
         memory = self.program.memory()
-        for function in (SLOTTED, "func:slotted_direct"):
-            attached = Attached(self.program, SLOTTED)
+        for function in (self.FUNCTION, "func:slotted_direct"):
+            attached = Attached(self.program, self.FUNCTION)
             for pid in (*children_of(attached.process.pid), attached.process.pid):
                 kill(pid)
             attached.process.communicate()
             self.assertNotEqual(self.program.memory(), memory)
             self.program.do("call 100")
             after = Attached(self.program, function)
-            self.assertIn("put back 1 slot", after.said)
+            self.assertIn("put back 1 slot or patch", after.said)
             before, called = self.program.do("call 0")[0], self.program.do("call 50")[0]
             self.assertEqual(called - before, 50)
-            self.assertEqual(after.count(), 50 if function == SLOTTED else 0)
+            self.assertEqual(after.count(), 50 if function == self.FUNCTION else 0)
             self.expect_restored(memory)
 
     def test_calls_that_are_missed_are_named(self):
@@ -242,15 +248,15 @@ class SlotsTest(unittest.TestCase):
         self.program.do("wait 0 calls")
         self.program.tell("load 20000 " + library)
         for _ in range(10):
-            attached = Attached(self.program, SLOTTED)
-            self.expect_slots(attached)
+            attached = Attached(self.program, self.FUNCTION)
+            self.expect_way(attached)
             attached.stop()
         self.assertTrue(self.program.process.stdout.readline())
 
     def refused(self, program, why, before=()):
         """Breakpoints count then."""
-        attached = Attached(program, SLOTTED, before=before)
-        self.assertIn("slotted: by a breakpoint, not through slots: " + why, attached.said)
+        attached = Attached(program, self.FUNCTION, before=before)
+        self.assertIn("by a breakpoint, %s: %s" % (self.WITHOUT, why), attached.said)
         return attached
 
     def test_a_program_that_filters_its_calls(self):
@@ -268,7 +274,7 @@ class SlotsTest(unittest.TestCase):
         self.assertEqual(attached.count(), 100)
 
     def test_two_commands(self):
-        first = Attached(self.program, SLOTTED)
+        first = Attached(self.program, self.FUNCTION)
         second = self.refused(self.program, "another command counts its calls")
         self.program.do("call 100")
         self.assertEqual((first.count(), second.count()), (100, 100))
@@ -281,7 +287,7 @@ class SlotsTest(unittest.TestCase):
     def test_ends_with_the_program(self):
         for command, state in (("end 0", "ended"), ("exec 0", "replaced")):
             program = self.start()
-            attached = Attached(program, SLOTTED)
+            attached = Attached(program, self.FUNCTION)
             program.do("call 7")
             program.tell(command)
             found = attached.wait()
@@ -289,19 +295,19 @@ class SlotsTest(unittest.TestCase):
 
     def test_children_can_be_looked_at(self):
         """They have the pages of their parent, and slots as they were when they were made."""
-        attached = Attached(self.program, SLOTTED)
+        attached = Attached(self.program, self.FUNCTION)
         self.program.tell("child 0")
         child = int(self.program.process.stdout.readline())
         self.assertEqual(self.program.do("call 3")[0], 3)
         class Child:
             pid = str(child)
-        second = Attached(Child, SLOTTED)
+        second = Attached(Child, self.FUNCTION)
         self.assertIn("another command counts its calls", second.said)
         second.stop()
         self.assertEqual(attached.count(), 3)
-        second = Attached(Child, SLOTTED)
-        self.assertIn("put back 1 slot", second.said)
-        self.expect_slots(second)
+        second = Attached(Child, self.FUNCTION)
+        self.assertIn("put back 1 slot or patch", second.said)
+        self.expect_way(second)
         os.kill(child, signal.SIGUSR1)
         self.assertEqual(int(self.program.process.stdout.readline()), 1000)
         self.assertEqual(second.count(), 1000)
@@ -315,29 +321,29 @@ class SlotsTest(unittest.TestCase):
                 self.skipTest("another user cannot execute %s" % path)
         other = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all")
         program = self.start(*other)
-        attached = Attached(program, SLOTTED, before=other)
-        self.expect_slots(attached)
+        attached = Attached(program, self.FUNCTION, before=other)
+        self.expect_way(attached)
         program.do("call 100")
         self.assertEqual(attached.count(), 100)
         self.expect_exact(program)
 
     def test_listed(self):
-        result = subprocess.run([SPEX, "probes", self.program.pid, "--functions", SLOTTED, "--json"], capture_output=True, text=True,
+        result = subprocess.run([SPEX, "probes", self.program.pid, "--functions", self.FUNCTION, "--json"], capture_output=True, text=True,
                                 check=True)
-        table = subprocess.run([SPEX, "probes", self.program.pid, "--functions", SLOTTED], capture_output=True, text=True, check=True)
+        table = subprocess.run([SPEX, "probes", self.program.pid, "--functions", self.FUNCTION], capture_output=True, text=True, check=True)
         self.assertRegex(table.stdout, r"slotted +libslotted\.so +slot +slot +[\d.]+ ns *\nslotted: calls through slots of 1 object\n")
         one, = json.loads(result.stdout)
         self.assertEqual((one["site"], one["instruction"], one["counted"]), ("slot", "slot", "calls through slots of 1 object"))
 
     def test_a_program_that_the_command_starts(self):
         """It is traced until its libraries are there."""
-        result = subprocess.run([SPEX, "run", "-e", SLOTTED, "-b", "100%", "--", SLOTS], input="call 500\nend 0\n", capture_output=True,
+        result = subprocess.run([SPEX, "run", "-e", self.FUNCTION, "-b", "100%", "--", SLOTS, *self.PROGRAM], input="call 500\nend 0\n", capture_output=True,
                                 text=True, check=True, timeout=60)
-        self.assertIn("by a breakpoint, not through slots: another process traces it", result.stderr)
-        self.assertRegex(result.stdout + result.stderr, r"slotted +cnt +500 ")
+        self.assertIn("by a breakpoint, %s: another process traces it" % self.WITHOUT, result.stderr)
+        self.assertRegex(result.stdout + result.stderr, r"slotted\w* +cnt +500 ")
 
     def test_slots_have_no_times(self):
-        result = subprocess.run([SPEX, "train", os.path.join(self.dir, "models"), "--pid", self.program.pid, "-e", SLOTTED],
+        result = subprocess.run([SPEX, "train", os.path.join(self.dir, "models"), "--pid", self.program.pid, "-e", self.FUNCTION],
                                 capture_output=True, text=True, check=False)
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertIn("calls through slots have no time", result.stderr)

@@ -9,6 +9,23 @@ uint64_t slotted(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uin
     return a + b + c + d + e + f + g + (uint64_t)h;
 }
 
+extern uint64_t hidden_slotted(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+                               double) __attribute__((alias("slotted"), visibility("hidden")));
+
+#ifdef __x86_64__
+__asm__(".text\n"
+        ".balign 16\n"
+        ".globl slotted_steps\n"
+        ".type slotted_steps, @function\n"
+        "slotted_steps: endbr64\n"
+        "push %rbp\n"
+        "mov %rsp, %rbp\n"
+        "xor %eax, %eax\n"
+        "pop %rbp\n"
+        "jmp hidden_slotted\n"
+        ".size slotted_steps, . - slotted_steps\n");
+#endif
+
 /* Within the library its address is known. */
 __attribute__((noinline)) void slotted_direct(void) {
     __asm__ volatile("");

@@ -13,6 +13,10 @@ extern uint64_t slotted_calls;
 uint64_t slotted(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g,
                  double h);
 
+/* The same, with several instructions in its first bytes. */
+uint64_t slotted_steps(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f,
+                       uint64_t g, double h);
+
 /* Calls it without a slot. */
 void slotted_within(unsigned long count);
 void slotted_direct(void);

@@ -45,7 +45,7 @@ class Trains(unittest.TestCase):
         return self.path("plan.xml")
 
     def train(self, *arguments, **keywords):
-        return subprocess.run([SPEX, "train", *arguments], text=True, stdout=subprocess.PIPE,
+        return subprocess.run([SPEX, "train", *arguments], text=True, stdout=subprocess.PIPE, env={**os.environ, "COLUMNS": "200"},
                               stderr=subprocess.PIPE, check=False, **keywords)
 
     def refused(self, status, message, *arguments):
@@ -69,7 +69,7 @@ class Trains(unittest.TestCase):
                                           result.stdout) is not None)
         with open(self.models, encoding="utf-8") as file:
             text = file.read()
-        self.assertTrue(text.startswith("spex-models 2\nkernel report\nexecutions 50\n"), text)
+        self.assertTrue(text.startswith("spex-models 3\nkernel report\nexecutions 50\n"), text)
         self.assertTrue(text.endswith("\nend 5\n"), text)
         points = re.findall(r"^points (\d+)\n((?:point .*\n)*)", text, re.MULTILINE)
         self.assertEqual(len(points), 5)
@@ -175,7 +175,7 @@ class Trains(unittest.TestCase):
         self.assertEqual(self.train(self.models, "--runs", self.plan(), "--", KERNELS, "{rows}", "3").returncode, 0)
         result = self.show(self.models, "-n", "0.01")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stdout, r"^kernels  constant  logarithmic  linear  polynomial  decreasing  unknown  switching points\n +5 ")
+        self.assertRegex(result.stdout, r"^kernels  constant  logarithmic  linear  polynomial  decreasing  unknown\n +5 .*\n[0-9]+ switching points\n")
         self.assertRegex(result.stdout, r"(?m)^ +- +report +")
         shown = json.loads(self.show(self.models, "--json", "-n", "0.01").stdout)
         self.assertEqual((shown["kernels"], sum(shown["classes"].values())), (5, 5))

@@ -76,6 +76,14 @@ class Usdt(unittest.TestCase):
     def test_the_notes_name_every_probe(self):
         self.assertEqual({note.name for note in self.notes}, set(EXECUTIONS))
 
+    @unittest.skipUnless(platform.machine() == 'x86_64', 'a call in place of a breakpoint is of x86-64')
+    def test_sites_are_the_two_nops_that_tracers_look_for(self):
+        with open(PROGRAM[0], 'rb') as file:
+            text = file.read()
+        for note in self.notes:
+            at = usdt.file_offset(PROGRAM[0], note.address)
+            self.assertEqual(text[at:at + 11].hex(), '90' + '662e0f1f840000000000', note.name)
+
     def test_every_execution_counts_with_the_probes_off(self):
         executions, output = counted(PROGRAM[0], self.notes, self.environment)
         self.assertEqual((executions, output), (EXECUTIONS, ''))

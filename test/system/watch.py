@@ -32,10 +32,12 @@ class linear
 adjusted-r2 1
 spread 0 0.1 500
 constant 0 0
+changes 0 0
 terms 1
-term {slope} 0 12:0
+term 0 {slope} 0 12:0
 covariance 0 0
 covariance 0 0
+points 0
 """
 
 
@@ -57,7 +59,7 @@ class Watches(Programs):
         with open(self.path("learnt"), encoding="utf-8") as file:
             least = re.findall(r"kernel (\S+)\nexecutions 200\nleast (\S+)\n", file.read())
         self.assertEqual([kernel for kernel, _ in least], ["request", "request/digest", "request/fetch"])
-        return self.write("models", "spex-models 1\n" + "".join(
+        return self.write("models", "spex-models 3\n" + "".join(
             MODEL.format(kernel=kernel, least=seconds, slope=float(seconds) / ROWS) for kernel, seconds in least) + "end 3\n")
 
     def serve(self, requests="1000000000", **variables):

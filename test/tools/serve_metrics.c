@@ -189,6 +189,22 @@ TEST(processes_of_a_program_are_added) {
     spex_sums_free(&all);
 }
 
+/* As the table has it with "≥", not an estimate in which nobody trusts. */
+TEST(a_count_that_is_a_bound) {
+    static struct made made;
+    struct spex_sums sums = {.probes = NULL};
+    make(&made, "query");
+    made.row.probe.count = 100;
+    made.row.probe.count_variance = 625;
+    made.row.probe.held_count = 10;
+    made.row.probe.held_seconds = 1;
+    made.row.probe.uncounted = 1000;
+    assert_int_equal(sums_of(&sums, &made.profile, 10), 0);
+    assert_true(fabs(sums.probes[0].counts[SPEX_SUMS_EXECUTIONS] - 61) < 0.01);
+    assert_true(sums.probes[0].margin > sums.probes[0].counts[SPEX_SUMS_EXECUTIONS]);
+    spex_sums_free(&sums);
+}
+
 /* A correction that grows moves times to lower buckets; estimates of losses may fall. */
 TEST(counters_that_were_shown_do_not_fall) {
     static struct made made;

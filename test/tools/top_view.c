@@ -253,6 +253,16 @@ TEST_WITH(test_spans, setup, teardown) {
     assert_cell("beta", SPEX_CNT, SPEX_TOP_RATE, "25");
 }
 
+TEST_WITH(test_a_rate_that_is_a_bound, setup, teardown) {
+    struct spex_profile_probe *probe = &rows[0].probe, before = *probe;
+    probe->held_seconds = 8;
+    probe->held_count = 1e8;
+    probe->uncounted = 2e8;
+    assert_int_equal(spex_top_view_fill(&view, &profile, &profile), 0);
+    assert_cell("beta", SPEX_CNT, SPEX_TOP_RATE, "≥10 M");
+    *probe = before;
+}
+
 TEST_WITH(test_sorting, setup, teardown) {
     sort_by(SPEX_TOP_ID);
     assert_shown("2:snapshot beta:cnt beta:lat Alpha:lat");
@@ -267,6 +277,14 @@ TEST_WITH(test_sorting, setup, teardown) {
     assert_shown("beta:lat beta:cnt 2:snapshot Alpha:lat");
     sort_by(SPEX_TOP_PROBE);
     assert_shown("beta:cnt beta:lat Alpha:lat 2:snapshot");
+    sort_by(SPEX_TOP_SHARE); /* backwards */
+    assert_shown("beta:lat beta:cnt Alpha:lat 2:snapshot");
+    view.reversed = false;
+    sort_by(SPEX_TOP_SHARE); /* then by rate, then by name */
+    assert_shown("beta:lat beta:cnt 2:snapshot Alpha:lat");
+    /* The first time there is no interval. */
+    assert_int_equal(spex_top_view_fill(&view, &profile, NULL), 0);
+    assert_shown("beta:lat beta:cnt 2:snapshot Alpha:lat");
     sort_by(SPEX_TOP_PERIOD);
     spex_top_view_sort(&view, -1);
     assert_int_equal(view.sort, SPEX_TOP_LOST);

@@ -23,6 +23,8 @@ enum { PASS = 8, COUNT = 2, CALL = 45, DISTURBED = 3000, CHANGED = 70 };
 static struct {
     uint64_t now;
     uint64_t clock, off, record;
+    /* The clock shows multiples of this. */
+    uint64_t step;
     /* Whether the other steps take their ticks. */
     bool steps;
     /* One in so many executions is disturbed; 0: none is. */
@@ -44,7 +46,8 @@ COMPILED_ONCE static void probed(void) {
 }
 
 static uint64_t made_ticks(void) {
-    return clockwork.now += clockwork.clock;
+    clockwork.now += clockwork.clock;
+    return clockwork.step ? clockwork.now / clockwork.step * clockwork.step : clockwork.now;
 }
 
 static void step(uint64_t ticks) {
@@ -200,7 +203,7 @@ TEST(a_span_of_nothing_reads_what_most_of_them_read) {
     expect(&type);
     assert_true(clockwork.polled > 0 && clockwork.called > 0);
     assert_float_equal(spex_cost_empty(SPEX_LAT).ticks, CLOCK + 11 + 9, 1e-9);
-    assert_float_equal(spex_cost_empty(SPEX_LAT).error, 0, 1e-9);
+    assert_float_equal(spex_cost_empty(SPEX_LAT).error, SPEX_STEP_DEVIATION, 1e-9);
 }
 
 /* Where nothing takes time there are as many rounds as there can be. Half of the readings are 2
@@ -220,6 +223,25 @@ TEST(readings_differ_by_their_deviation) {
     double more = (empty.ticks - 1 - 4) / 2; /* part of those that read more */
     assert_in_range((int)(100 * more), 40, 49);
     assert_float_equal(empty.error, 2 * sqrt(more * (1 - more)), 1e-9);
+}
+
+/* A clock whose step is longer than a span of nothing: most readings are 0, and a few are a step, which
+ * are no disturbances. A reading is then as unsure as a difference of two times that are rounded down. */
+TEST(a_coarse_clock_tells_no_more_than_its_step) {
+    enum { STEP = 400, SPAN = 31, READINGS = 64, MUCH = 20 * STEP };
+    uint64_t readings[READINGS], chance = 1;
+    double deviation = 0;
+    wind_up(CLOCK, 0, 0);
+    clockwork.step = STEP;
+    for (unsigned r = 0; r < READINGS; r++) {
+        uint64_t begin = random_below(&chance, STEP);
+        readings[r] = (begin + SPAN) / STEP * STEP + (r % 16 ? 0 : MUCH);
+    }
+    struct spex_empty_span empty = readings_mean(readings, READINGS);
+    for (int difference = -STEP; difference <= STEP; difference++)
+        deviation += (double)difference * difference * (STEP - abs(difference)) / STEP / STEP;
+    assert_float_equal(empty.error, sqrt(deviation), 0.001 * STEP);
+    assert_true(empty.ticks > 0 && fabs(empty.ticks - SPAN) < empty.error);
 }
 
 /* What takes long is executed as seldom as can be. */

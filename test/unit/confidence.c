@@ -216,6 +216,26 @@ TEST(long_spans_have_no_record) {
     assert_true(spex_mean_margin(&probe, &values) > 0);
 }
 
+/* In regions executions are known by records: what there are at least is less by their margin. */
+TEST(what_is_told_of_bounds) {
+    struct spex_profile_probe probe = {.on_seconds = 1, .count = 100, .held_seconds = 9};
+    probe.held_count = 900;
+    probe.uncounted = 1000;
+    assert_false(spex_rate_is_bound(&probe));
+    expect_near(spex_count_told(&probe), 1000, 1e-6);
+    expect_near(spex_rate_told(&probe), 100, 1e-6);
+    probe.uncounted = 1001;
+    assert_true(spex_rate_is_bound(&probe));
+    expect_near(spex_count_told(&probe), 1000, 1e-6);
+    expect_near(spex_rate_told(&probe), 100, 1e-6);
+    probe.count_variance = pow(50 / 1.959964, 2);
+    expect_near(spex_count_told(&probe), 950, 1e-6);
+    expect_near(spex_rate_told(&probe), 95, 1e-6);
+    probe.held_count = 0; /* slices tell nothing */
+    assert_false(spex_rate_is_bound(&probe));
+    expect_near(spex_count_told(&probe), 50, 1e-6);
+}
+
 /* While it was on the program was slower, so its rate then is none. */
 TEST(a_rate_needs_a_count) {
     struct spex_profile_probe probe = {.on_seconds = 1, .count = 100};

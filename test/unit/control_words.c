@@ -200,6 +200,7 @@ TEST(a_word_follows_what_is_chosen) {
         spex_registry.records_bounded = round >= 2;
         spex_registry.prepare_type = prepare;
         for (unsigned step = 0; step < STEPS / 4; step++) {
+            spex_registry.prepared = 0;
             change_at_random(info, &random);
             expect_change(info);
         }
@@ -245,6 +246,52 @@ TEST(a_group_is_slowed_together) {
         assert_int_equal(spex_registry_info(i)->sampling.period, i == ALONE ? 30 : 2);
     assert_int_equal(sites[BEHIND].control, 0);
     spex_registry.count = 0;
+}
+
+static unsigned prepared_of[SPEX_PERFCNTR + 1];
+
+static bool prepare_noted(uint32_t type, unsigned detail) {
+    (void)detail;
+    prepared_of[type]++;
+    return true;
+}
+
+/* A type once for all of its sites that go on by a selection, a counter for each; and nothing where the
+ * controller has sites on in slices of the time. */
+TEST(a_selection_prepares_each_type_once) {
+    enum { SITES = 5 };
+    static struct spex_site sites[SITES];
+    static const uint32_t types[SITES] = {SPEX_LAT, SPEX_LAT, SPEX_CNT, SPEX_PERFCNTR,
+                                          SPEX_PERFCNTR};
+    memset(prepared_of, 0, sizeof(prepared_of));
+    spex_registry.prepare_type = prepare_noted;
+    spex_registry.count = SITES;
+    for (unsigned i = 0; i < SITES; i++) {
+        sites[i] = (struct spex_site){.index = (uint16_t)i,
+                                      .type_number = (uint8_t)SPEX_TYPE_NUMBER_(types[i])};
+        *spex_registry_info(i) = (struct spex_site_info){.site = &sites[i],
+                                                         .probe_type = types[i],
+                                                         .probe = (uint16_t)i,
+                                                         .next = SPEX_MAX_SITES,
+                                                         .group = SPEX_MAX_SITES,
+                                                         .selected = {.period = 1}};
+    }
+    for (unsigned selection = 1; selection <= 3; selection++) {
+        spex_control_update_all();
+        for (unsigned slice = 0; slice < 2; slice++) {
+            spex_probe_throttle(0, SPEX_SITE_HELD);
+            assert_int_equal(sites[0].control, 0);
+            spex_probe_throttle(0, 0);
+            assert_int_not_equal(sites[0].control, 0);
+        }
+        assert_int_equal(prepared_of[SPEX_LAT], selection);
+        assert_int_equal(prepared_of[SPEX_CNT], selection);
+        assert_int_equal(prepared_of[SPEX_PERFCNTR], 2 * selection);
+        for (unsigned i = 0; i < SITES; i++)
+            spex_control_clear(spex_registry_info(i));
+    }
+    spex_registry.count = 0;
+    spex_registry.prepare_type = NULL;
 }
 
 int main(void) {

@@ -12,11 +12,11 @@
 #include <spex/spex.h>
 
 #include "../check.h"
-#include "functions/function_calls.h"
-#include "functions/function_names.h"
-#include "functions/function_search.h"
-#include "functions/functions.h"
 #include "instrumented.h"
+#include "kernels/function_calls.h"
+#include "kernels/function_names.h"
+#include "kernels/function_search.h"
+#include "kernels/functions.h"
 #include "messages.h"
 #include "probe/contexts.h"
 #include "seen.h"

@@ -19,6 +19,7 @@ struct hot {
     bool regular;
     double slow;      /* seconds until it executes the probe as often as later */
     double slow_rate; /* of the rate, until then */
+    unsigned others;  /* that it executes as often */
     double has,
         has_for; /* the share of the time that it has the processor, about so long at a time;
                           * 0: all */
@@ -52,7 +53,7 @@ static struct plant_held run(const struct hot *hot, double seconds, bool region)
     /* Of the CPU time: who has the processor less gets as much a second. */
     const struct plant_options options = {.share = 0.02 / (hot->has > 0 ? hot->has : 1),
                                           .cpus = 1,
-                                          .probes = 1,
+                                          .probes = 1 + hot->others,
                                           .skip_ns = region ? 0.2 : 2.5,
                                           .record_ns = 40,
                                           .passes = region ? 1e8 : 0,
@@ -121,6 +122,16 @@ TEST(executions_while_held_off_are_in_their_interval) {
                 if (hots[h].length <= 0 && hots[h].has <= 0 && hots[h].slow <= 0 && seconds[s] >= 4)
                     assert_true(runs.margin < 0.5);
             }
+}
+
+/* All that were on in a slice have slowed the program down, and are off with the probe. */
+TEST(probes_of_one_loop_are_slowed_down_by_each_other) {
+    static const unsigned others[] = {0, 2, 5};
+    for (size_t o = 0; o < COUNT_OF(others); o++) {
+        const struct runs runs = runs_of((struct hot){.others = others[o]}, 4, false);
+        assert_true(runs.holding >= 0.9 * SEEDS && runs.telling >= 0.75 * SEEDS);
+        assert_true(runs.count > 0.8 && runs.count < 1.1);
+    }
 }
 
 /* By CPU time, though the program has the processor more often in slices than between them. */

@@ -10,7 +10,10 @@
 
 #include "base/line.h"
 #include "counted.h"
+#include "probe/nesting.h"
+#include "probe/threads.h"
 #include "site/cost.h"
+#include "site/registry.h"
 
 enum { OUTER = 1, LAT_WITHIN, CNT_WITHIN, KERNEL_AROUND, TWICE };
 enum { SKIP = 2, RECORD = 10, WITHIN = 5, LOOKED_AT = 6, ROUNDS_MAX = 3000 };
@@ -166,6 +169,23 @@ static void leave_and_execute(unsigned times) {
     if (setjmp(before_outer) == 0)
         left(times);
     outer(times);
+}
+
+/* Between two looks at a site passes the more time, the more sites there are to go through. */
+TEST_WITH(looks_wait_until_they_are_due, start, stop) {
+    assert_true(spex_set("1") >= 0);
+    outer(WITHIN);
+    struct spex_thread *thread = spex_thread_attach();
+    struct spex_nesting *nesting = spex_thread_nesting_make(thread);
+    assert_non_null(nesting);
+    uint64_t now = nesting->due;
+    spex_nesting_look(thread, now);
+    uint64_t pause = nesting->due - now;
+    assert_true((int64_t)pause > spex_sites_count());
+    spex_nesting_look(thread, now + pause - 1);
+    assert_true(nesting->due == now + pause);
+    spex_nesting_look(thread, now + pause);
+    assert_true(nesting->due == now + 2 * pause);
 }
 
 /* Executions without END cost nothing but themselves. */

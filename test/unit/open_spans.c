@@ -7,8 +7,8 @@
 #include <spex/ticks.h>
 
 #include "../check.h"
+#include "probe/open_spans.h"
 #include "site/registry.h"
-#include "spans/open_spans.h"
 
 enum { BUCKETS = 16, SLOTS = BUCKETS * SPEX_SPAN_SLOTS, SITE = 5, PROBE = 7, WEIGHT = 3 };
 

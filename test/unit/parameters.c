@@ -6,7 +6,7 @@
 #include <spex/functions.h>
 
 #include "../check.h"
-#include "functions/function_parameters.h"
+#include "kernels/function_parameters.h"
 #include "messages.h"
 
 enum { MANY = 200, THREADS = 4 };

@@ -320,6 +320,10 @@ uint32_t plant_period(unsigned probe, double seconds) {
     return plant.noted[at(seconds) * plant.options.probes + probe];
 }
 
+unsigned plant_caches_measured(void) {
+    return plant.caches_measured;
+}
+
 double plant_record_seconds(void) {
     return (plant.options.record_ns - plant.options.skip_ns) * 1e-9 + RECORD_SECONDS;
 }

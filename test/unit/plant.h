@@ -78,6 +78,9 @@ double plant_mean(double from, double to);
 /* The period that a probe had then: 1 for all; SPEX_SITE_HELD for off. */
 uint32_t plant_period(unsigned probe, double seconds);
 
+/* How often the controller had the caches measured. */
+unsigned plant_caches_measured(void);
+
 /* Seconds a second that all executions would take if each made a record, collecting included, or if
  * none did. */
 double plant_demand(double seconds, bool records);

@@ -9,6 +9,7 @@
 #include "collect/metrics.h"
 #include "plant_state.h"
 #include "probe/executions.h"
+#include "probe/open_spans.h"
 #include "probe/regions.h"
 #include "probe/threads.h"
 #include "rate/caches.h"
@@ -16,8 +17,7 @@
 #include "ring/rings.h"
 #include "site/cost.h"
 #include "site/probe_state.h"
-#include "site/selection/sampling.h"
-#include "spans/open_spans.h"
+#include "site/sampling.h"
 
 /* As the library's, when nothing is said. */
 #define LOOK_RECORDS 128.0
@@ -62,9 +62,19 @@ void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *ns_used, u
     *threads = set->count;
 }
 
+static const struct spex_rate_caches caches = {
+    .keep = {0.4e-6, 40e-6, 300e-6}, .latency = {5e-9, 22e-9, 100e-9}, .window = 0.125};
+
+/* Others than those that are measured, so that a decision by them would show. */
+struct spex_rate_caches spex_caches_usual(void) {
+    struct spex_rate_caches usual = caches;
+    for (size_t c = 0; c < 3; c++)
+        usual.latency[c] *= 3;
+    return usual;
+}
+
 const struct spex_rate_caches *spex_caches(void) {
-    static const struct spex_rate_caches caches = {
-        .keep = {0.4e-6, 40e-6, 300e-6}, .latency = {5e-9, 22e-9, 100e-9}, .window = 0.125};
+    plant.caches_measured++;
     return &caches;
 }
 

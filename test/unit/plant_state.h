@@ -35,6 +35,7 @@ struct plant {
     double probing; /* those that probes took */
     double collector, collector_noted;
     uint64_t rest_ns;
+    unsigned caches_measured;
     uint64_t random;
     /* In each note what was spent so far, and the period of each probe. */
     double *spent;

@@ -434,6 +434,32 @@ static void a_selection_may_change_all_the_time(void **state) {
     }
 }
 
+static double rate_given(const void *scenario, unsigned probe, double seconds) {
+    (void)probe, (void)seconds;
+    return *(const double *)scenario;
+}
+
+/* Once, and not for what costs next to nothing at most. */
+static void caches_are_measured_when_they_matter(void **state) {
+    static const struct {
+        double rate;
+        unsigned measured;
+    } cases[] = {{0, 0}, {10, 0}, {1e3, 0}, {1e6, 1}, {1e8, 1}};
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        struct plant_options options = {.share = 0.02,
+                                        .cpus = 1,
+                                        .probes = 2,
+                                        .skip_ns = 2,
+                                        .record_ns = 30,
+                                        .rate = rate_given,
+                                        .scenario = &cases[c].rate,
+                                        .seconds = END};
+        plant_run(&options);
+        assert_int_equal(plant_caches_measured(), cases[c].measured);
+    }
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_budget_is_kept_and_used),
@@ -446,6 +472,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(who_uses_less_pays_less),
         cmocka_unit_test(who_hardly_runs_pays_hardly_anything),
         cmocka_unit_test(a_selection_may_change_all_the_time),
+        cmocka_unit_test(caches_are_measured_when_they_matter),
     };
     static const size_t counts[] = {COUNT_OF(lows), COUNT_OF(shares), COUNT_OF(cpus)};
     (void)argv;

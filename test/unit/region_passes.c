@@ -2,10 +2,14 @@
 /* What a budget asks of regions: how many passes there were, and which probes are held off
  * together. Estimates are held against what was executed, within four standard deviations; gaps are the same
  * in every run. */
+#define _GNU_SOURCE
 #include <math.h>
+#include <sched.h>
 
 #include "../check.h"
 #include "../status.h"
+#include "base/student.h"
+#include "counted.h"
 #include "places.h"
 #include "probe/regions.h"
 #include "probe/threads.h"
@@ -16,11 +20,14 @@ enum { SEED = 1 };
 
 static uint64_t copies[3];        /* passes through each */
 static uint64_t first_of_records; /* those of FIRST */
+static bool late;                 /* the collector is: records are lost */
 
 #define NOINLINE __attribute__((noinline)) static
 
 static void see(const struct spex_record *record, void *context) {
     (void)context;
+    while (spex_load_acquire(&late))
+        sched_yield();
     first_of_records += record->probe_id == FIRST;
 }
 
@@ -84,6 +91,18 @@ static uint32_t region_of(unsigned id) {
     return 0;
 }
 
+/* Of the estimate of its executions. */
+static double variance_of(unsigned id) {
+    struct spex_profile profile;
+    double variance = -1;
+    assert_int_equal(spex_profile_now(&profile), 0);
+    for (size_t r = 0; r < profile.row_count; r++)
+        if (profile.rows[r].probe.probe_id == id)
+            variance = profile.rows[r].probe.count_variance;
+    spex_profile_now_free(&profile);
+    return variance;
+}
+
 /* A pass that calls the library stands for others. With a probability of q to do so, the variance
  * of their number is n (1 - q) / q. */
 TEST(passes_are_estimated) {
@@ -137,6 +156,48 @@ TEST(a_group_is_throttled_together) {
     end();
     assert_int_equal(copies[1], 1000);
     assert_int_equal(first_of_records, 0);
+}
+
+/* Most of those that each record an execution are lost, and none of the few later ones, which stand for
+ * 1000 each. */
+TEST(of_what_is_lost_the_executions_are_known) {
+    enum { EACH = 400000, SAMPLED = 1000000, PERIOD = 1000 };
+    const uint64_t lost = status_now().lost;
+    late = true;
+    begin("*");
+    straight_run(EACH);
+    spex_probe_throttle(spex_probe_group(index_of(FIRST)), PERIOD);
+    straight_run(SAMPLED);
+    spex_store_release(&late, false);
+    for (struct spex_status now = status_now();
+         now.pending || now.consumed + now.lost < now.produced; now = status_now())
+        sched_yield();
+    assert_true(status_now().lost - lost > EACH / 2);
+    const double sampled = counted(FIRST) - EACH;
+    assert_true(fabs(sampled - SAMPLED) <= 4 * sqrt((double)SAMPLED * (PERIOD - 1)));
+    /* Once in a while there were SPEX_UNSEEN_95 more, and none of them was chosen. */
+    const double unchosen = pow(SPEX_UNSEEN_95 / SPEX_NORMAL_95, 2) * PERIOD * (PERIOD - 1);
+    assert_true(fabs(variance_of(FIRST) / (sampled * (PERIOD - 1) + unchosen) - 1) < 1e-9);
+    spex_probe_throttle(spex_probe_group(index_of(FIRST)), 0);
+    spex_stop();
+}
+
+/* The few that were chosen, or the one, are no reason to take the rest for none: of several runs in
+ * which most executions have a long period, 95 % have them in their interval. */
+TEST(few_that_were_chosen_tell_little) {
+    enum { RUNS = 200, EACH = 100, PERIOD = 1000, SAMPLED = 1500 };
+    unsigned holding = 0;
+    for (unsigned run = 0; run < RUNS; run++) {
+        begin("*");
+        straight_run(EACH);
+        spex_probe_throttle(spex_probe_group(index_of(FIRST)), PERIOD);
+        straight_run(SAMPLED);
+        holding += fabs(counted(FIRST) - EACH - SAMPLED) <=
+                   SPEX_NORMAL_95 * sqrt(fmax(variance_of(FIRST), 0));
+        spex_probe_throttle(spex_probe_group(index_of(FIRST)), 0);
+        end();
+    }
+    assert_true(holding >= 0.95 * RUNS);
 }
 
 int main(void) {

@@ -35,19 +35,19 @@ SPEX_PROBE_NAME(OFTEN, "samples.often");
 /* The outer one takes 10 µs for each of n, which is its second parameter; the inner one a
  * microsecond, and the one that stands alone a millisecond. */
 static const char models_text[] =
-    "spex-models 1\n"
+    "spex-models 3\n"
     "kernel samples.alone\nexecutions 100\nleast 9e-04\nparameters 0\n"
-    "class constant\nadjusted-r2 1\nspread 0 0.05 100\nconstant 1e-03 1e-06\nterms 0\n"
-    "covariance 1e-12\n"
+    "class constant\nadjusted-r2 1\nspread 0 0.05 100\nconstant 1e-03 1e-06\nchanges 0 0\nterms 0\n"
+    "covariance 1e-12\npoints 0\n"
     "kernel samples.outer\nexecutions 100\nleast 1e-05\nparameters 1\nparameter 1 100000 n\n"
-    "class linear\nadjusted-r2 1\nspread 0 0.05 100\nconstant 0 0\nterms 1\n"
-    "term 1e-05 1e-08 12:0\ncovariance 0 0\ncovariance 0 1e-16\n"
+    "class linear\nadjusted-r2 1\nspread 0 0.05 100\nconstant 0 0\nchanges 0 0\nterms 1\n"
+    "term 0 1e-05 1e-08 12:0\ncovariance 0 0\ncovariance 0 1e-16\npoints 0\n"
     "kernel samples.outer/samples.inner\nexecutions 100\nleast 9e-07\nparameters 0\n"
-    "class constant\nadjusted-r2 1\nspread 0 0.05 100\nconstant 1e-06 1e-09\nterms 0\n"
-    "covariance 1e-18\n"
+    "class constant\nadjusted-r2 1\nspread 0 0.05 100\nconstant 1e-06 1e-09\nchanges 0 0\nterms 0\n"
+    "covariance 1e-18\npoints 0\n"
     "kernel samples.plain\nexecutions 100\nleast 0.5\nparameters 0\n"
-    "class unknown\nadjusted-r2 0\nspread 0 0.05 100\nconstant 2 1e-09\nterms 0\n"
-    "covariance 1e-18\n"
+    "class unknown\nadjusted-r2 0\nspread 0 0.05 100\nconstant 2 1e-09\nchanges 0 0\nterms 0\n"
+    "covariance 1e-18\npoints 0\n"
     "end 4\n";
 
 static char models_path[] = "/tmp/spex-samples-XXXXXX";

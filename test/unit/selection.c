@@ -5,7 +5,7 @@
 
 #include "../check.h"
 #include "selections.h"
-#include "site/selection/selection.h"
+#include "site/selection.h"
 
 TEST(names_globs_and_ids) {
     assert_int_equal(control("query", 7, "query", SPEX_LAT), SC);

@@ -7,7 +7,7 @@
 
 #include "../check.h"
 #include "selections.h"
-#include "site/selection/selection.h"
+#include "site/selection.h"
 
 TEST(blanks_around_items_are_ignored) {
     assert_int_equal(control("  query ,\tother@5\n", 7, "query", SPEX_LAT), SC);

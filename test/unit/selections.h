@@ -4,7 +4,7 @@
 #define SPEX_TEST_SELECTIONS_H
 
 #include "../check.h"
-#include "site/selection/selection.h"
+#include "site/selection.h"
 
 enum { SC = 1000 }; /* the developer's own period in these tests */
 

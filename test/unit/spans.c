@@ -8,9 +8,9 @@
 
 #include "../children.h"
 #include "../status.h"
+#include "probe/open_spans.h"
 #include "seen.h"
 #include "site/registry.h"
-#include "spans/open_spans.h"
 
 enum { REQUEST = 3, OTHER = 4 };
 

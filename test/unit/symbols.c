@@ -9,7 +9,7 @@
 
 #include "../check.h"
 #include "../open_descriptors.h"
-#include "functions/symbols.h"
+#include "kernels/symbols.h"
 
 enum { SECTIONS = 4, SYMBOLS = 4, TABLE = 1, NAMES = 2, SECOND = 3, BEYOND = 64 };
 

@@ -14,6 +14,7 @@
 #include "trace/trace_format.h"
 #include "trace/trace_limits.h"
 #include "trace/waiting.h"
+#include "wire/profile_frames.h"
 
 /* ---- limits ---- */
 
@@ -328,38 +329,121 @@ TEST_WITH(files_that_do_not_close_fail, folder_begin, folder_end) {
     free(file.path);
 }
 
-/* The oldest go first, and no more of them than have to. */
+/* For whatever is written. The oldest go first, and no more of them than have to. */
 TEST_WITH(room_is_made, folder_begin, folder_end) {
     enum { FILES = 200, BYTES = 10 };
+    static const char large[] = "123456789 123456789 123456789 123456789 123456789 1";
     struct spex_trace_disk disk = {.keep = FILES * BYTES};
-    char name[32];
+    char name[32], all[2 * FILES * BYTES + 1] = "";
     for (unsigned f = 0; f < FILES; f++) {
         snprintf(name, sizeof(name), "file_%u", f);
         struct spex_trace_file file = file_in(name);
-        assert_int_equal(spex_trace_file_append(&disk, &file, "0123456789", BYTES), 0);
+        assert_int_equal(write_to(&disk, &file, false, "0123456789", -1), 0);
         spex_trace_file_leave(&disk, &file);
     }
-    spex_trace_disk_make_room(&disk, 0);
-    assert_int_equal(disk.left_count, FILES);
+    struct spex_trace_file grows = file_in("grows"), whole = file_in("whole");
     assert_int_equal(disk.removed, 0);
-    spex_trace_disk_make_room(&disk, 1);
-    spex_trace_disk_make_room(&disk, BYTES);
+    assert_int_equal(write_to(&disk, &grows, false, "1", -1), 0);
     assert_int_equal(disk.removed, BYTES);
-    spex_trace_disk_make_room(&disk, 5 * BYTES + 1);
+    assert_int_equal(write_to(&disk, &grows, false, "23456789", -1), 0);
+    assert_int_equal(disk.removed, BYTES);
+    assert_int_equal(write_to(&disk, &whole, true, large, -1), 0);
     assert_int_equal(disk.removed, 6 * BYTES);
-    assert_int_equal(disk.bytes, (FILES - 6) * BYTES);
+    assert_int_equal(write_to(&disk, &whole, true, large, -1), 0);
+    assert_int_equal(disk.removed, 6 * BYTES);
+    assert_int_equal(disk.bytes, FILES * BYTES);
     assert_int_equal(disk.left_count, FILES - 6);
     for (unsigned f = 0; f < FILES; f++) {
         snprintf(name, sizeof(name), "file_%u", f);
         expect_file(name, f < 6 ? NULL : "0123456789");
     }
-    spex_trace_disk_make_room(&disk, 2 * FILES * BYTES); /* more than there is */
+    memset(all, 'a', sizeof(all) - 1); /* more than there is */
+    assert_int_equal(write_to(&disk, &grows, false, all, -1), 0);
     assert_int_equal(disk.left_count, 0);
-    assert_int_equal(disk.bytes, 0);
+    assert_int_equal(disk.bytes, grows.bytes + whole.bytes);
+    free(grows.path);
+    free(whole.path);
     spex_trace_disk_free(&disk);
 }
 
 /* ---- profiles ---- */
+
+/* Frames that begin with a process that says when it has made the profile. */
+static size_t made_at(
+    uint64_t ticks,
+    char frames[sizeof(struct spex_control_frame) + sizeof(struct spex_profile_process)]) {
+    const struct spex_profile_process process = {.process_id = 1, .made_ticks = ticks};
+    struct spex_control_frame head = {
+        .kind = SPEX_CONTROL_PROCESS, .entry_bytes = sizeof(process), .count = 1};
+    memcpy(frames + sizeof(head), &process, sizeof(process));
+    return spex_frame_finish(frames, &head);
+}
+
+/* The time that the journal has of the profile that stands behind so many bytes. */
+static uint64_t profile_ticks(const char *path, uint64_t before) {
+    struct spex_journal_header header;
+    uint64_t ticks;
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, (long)before, SEEK_SET), 0);
+    assert_int_equal(fread(&header, sizeof(header), 1, file), 1);
+    assert_int_equal(header.kind, SPEX_JOURNAL_PROFILE);
+    assert_int_equal(fread(&ticks, sizeof(ticks), 1, file), 1);
+    fclose(file);
+    return ticks;
+}
+
+/* A profile has the time at which it was made; where that cannot be, the one of its arrival: before
+ * the last one, or later than now, or when nothing whole says it. */
+TEST_WITH(profiles_have_the_time_they_were_made, folder_begin, folder_end) {
+    enum { LAST = 1000 };
+    char frames[sizeof(struct spex_control_frame) + sizeof(struct spex_profile_process)];
+    const struct {
+        uint64_t made;
+        size_t cut;
+        bool holds;
+    } cases[] = {
+        {LAST + 1, 0, true},
+        {LAST + 1, 0, false},
+        {LAST, 0, false},
+        {0, 0, false},
+        {UINT64_MAX, 0, false},
+        {LAST + 2, 1, false},
+        {LAST + 2, sizeof(frames), false},
+        {spex_ticks(), 0, true},
+    };
+    struct spex_trace_disk disk = {.keep = 0};
+    struct spex_trace_file journal = file_in("journal");
+    struct spex_trace_profiles profiles = {.newest_ticks = LAST};
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        uint64_t before = journal.bytes, begin = spex_ticks();
+        size_t bytes = made_at(cases[c].made, frames) - cases[c].cut;
+        assert_int_equal(spex_trace_profiles_add(&profiles, &disk, &journal, frames, bytes), 1);
+        uint64_t ticks = profile_ticks(journal.path, before);
+        if (cases[c].holds)
+            assert_int_equal(ticks, cases[c].made);
+        else
+            assert_true(ticks >= begin && ticks <= spex_ticks());
+        profiles.newest_ticks = c == 0 ? ticks : LAST;
+    }
+    spex_trace_profiles_free(&profiles);
+    free(journal.path);
+    spex_trace_disk_free(&disk);
+}
+
+/* One that is written at the end has its time, too. */
+TEST_WITH(the_last_profile_has_the_time_it_was_made, folder_begin, folder_end) {
+    char frames[sizeof(struct spex_control_frame) + sizeof(struct spex_profile_process)];
+    struct spex_trace_disk disk = {.keep = 0};
+    struct spex_trace_file journal = file_in("journal");
+    struct spex_trace_profiles profiles = {.newest_ticks = 1000};
+    spex_trace_profiles_keep(&profiles, frames, made_at(2000, frames));
+    assert_int_equal(spex_trace_profiles_end(&profiles, &disk, &journal), 0);
+    assert_int_equal(profile_ticks(journal.path, 0), 2000);
+    spex_trace_profiles_free(&profiles);
+    free(journal.path);
+    spex_trace_disk_free(&disk);
+}
 
 /* The more the journal takes of the room, the fewer: all in its first sixteenth, every second one
  * in the next, every fourth one then. */

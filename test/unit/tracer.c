@@ -71,6 +71,16 @@ static void expect_series(const struct spex_record *records, size_t count, unsig
     assert_true(got.max == max);
 }
 
+/* Executions in regions: a record of weight w counts as w, and adds w (w - 1) to the variance. */
+TEST_WITH(records_in_regions_are_counted, setup, teardown) {
+    struct spex_record records[] = {latency(1, 1, 5), latency(1, 4, 5), latency(1, 7, 5)};
+    records[0].marks = records[1].marks = SPEX_MARK_REGION;
+    add(records, COUNT_OF(records));
+    struct spex_metrics found;
+    spex_tracer_metrics(tracer, 0, &found);
+    assert_true(found.region_count == 1 + 4 && found.region_variance == 4 * 3);
+}
+
 TEST_WITH(moments_are_those_of_the_weighted_values, setup, teardown) {
     static struct spex_record records[RECORDS];
     uint64_t seed = 5, weight = 0;

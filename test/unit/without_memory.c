@@ -75,9 +75,9 @@ TEST(a_budget) {
 }
 
 static const char models_text[] =
-    "spex-models 1\nkernel memory.rows\nexecutions 5000\nleast 9e-05\nparameters 1\n"
+    "spex-models 3\nkernel memory.rows\nexecutions 5000\nleast 9e-05\nparameters 1\n"
     "parameter 1 1000 rows\nclass constant\nadjusted-r2 1\nspread 0 0.05 100\n"
-    "constant 0.0001 1e-07\nterms 0\ncovariance 1e-14\nend 1\n";
+    "constant 0.0001 1e-07\nchanges 0 0\nterms 0\ncovariance 1e-14\npoints 0\nend 1\n";
 
 static void told(void *user, const struct spex_watch_anomaly *anomaly) {
     (void)user;

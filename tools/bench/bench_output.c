@@ -45,6 +45,7 @@ static const char *verdict_text(const struct spex_bench_verdict *verdict) {
 static void print_verdicts(const struct spex_bench_findings *findings, FILE *out) {
     const char *const headings[] = {"benchmark",       "A",      "B", "B/A", "95 %",
                                     "chance if equal", "verdict"};
+    static const uint8_t order[] = {5, 4};
     struct spex_columns columns;
     fprintf(out, "A: %s\nB: %s\n", findings->names[0], findings->names[1]);
     spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 1 | 1 << 6);
@@ -59,7 +60,9 @@ static void print_verdicts(const struct spex_bench_findings *findings, FILE *out
         spex_columns_add(&columns, "%s", verdict_text(verdict));
         spex_columns_end_row(&columns);
     }
-    spex_columns_print(&columns, out);
+    spex_columns_print_within(
+        &columns, out,
+        &(struct spex_columns_room){.texts = 1, .order = order, .count = sizeof(order)});
 }
 
 static void print_estimates(const struct spex_bench_findings *findings, FILE *out) {
@@ -82,7 +85,7 @@ static void print_estimates(const struct spex_bench_findings *findings, FILE *ou
             spex_columns_add(&columns, "?");
         spex_columns_end_row(&columns);
     }
-    spex_columns_print(&columns, out);
+    spex_columns_print_within(&columns, out, &(struct spex_columns_room){.texts = 1});
 }
 
 /* Why a benchmark has no verdict; NULL: it has one. */

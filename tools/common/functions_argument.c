@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "functions/function_names.h"
+#include "kernels/function_names.h"
 #include "text/variables.h"
 #include "tools/common/complain.h"
 

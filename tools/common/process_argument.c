@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "site/selection/selection.h"
+#include "site/selection.h"
 #include "text/variables.h"
 #include "tools/common/complain.h"
 
@@ -57,8 +57,8 @@ int spex_probes_argument(const char *command, const char *origin, const char *te
     struct spex_error error;
     if (spex_names_functions(text))
         return spex_complain(SPEX_EXIT_USAGE,
-                             "%s: %s: \"%s\": functions of any program are counted by spex attach, "
-                             "run, top and train",
+                             "%s: %s: \"%s\": functions of any program are looked at by spex "
+                             "attach, record, run, top, train and watch",
                              command, origin, text);
     if (spex_selection_parse(text, &selection, &error) != 0)
         return spex_complain(SPEX_EXIT_USAGE, "%s: %s: %s", command, origin, error.text);

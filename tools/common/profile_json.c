@@ -121,32 +121,32 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
     bool counted = spex_profile_counted(probe);
     json_t *json = json_pack(
         "{s:o, s:s?, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:b, s:o, s:o, s:o, "
-        "s:I, s:o, s:o, s:o}",
+        "s:I, s:o, s:o, s:o, s:b}",
         "id", spex_id_json(spex_profile_id(probe->probe_id, probe->declared)), "name",
         probe->name[0] ? probe->name : NULL, "provider",
         probe->provider[0] ? probe->provider : NULL, "type",
         spex_probe_type_name(probe->probe_type), "period", (json_int_t)probe->period, "sampling",
         spex_sampling_kind_name(probe->kind), "one_in",
         number_or_null(spex_profile_per_record(probe), probe->records > 0), "count",
-        number_or_null(spex_profile_executions(probe), counted), "rate",
-        number_or_null(spex_profile_rate(probe), spex_rate_known(probe)), "records",
-        (json_int_t)probe->records, "lost", number_or_null(probe->lost, true), "lost_shared",
-        (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
+        number_or_null(spex_count_told(probe), counted), "rate",
+        number_or_null(spex_rate_told(probe), spex_rate_known(probe) || spex_rate_is_bound(probe)),
+        "records", (json_int_t)probe->records, "lost", number_or_null(probe->lost, true),
+        "lost_shared", (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
         number_or_null(spex_count_margin(probe), counted), "count_at_least",
         (int)(counted && !spex_count_known(probe)), "held_seconds",
         number_or_null(probe->held_seconds, true), "off",
         number_or_null(spex_profile_off(probe), true), "counted",
         number_or_null(probe->count, counted), "left_out", (json_int_t)spex_profile_left_out(probe),
         "cost_factor", number_or_null((double)probe->cost_factor, probe->cost_factor > 0),
-        "halving_share", halving_json(profile, probe), "values", all_values_json(profile, row));
+        "halving_share", halving_json(profile, probe), "values", all_values_json(profile, row),
+        "rate_at_least", (int)spex_rate_is_bound(probe));
     if (probe->probe_type == SPEX_SPAN)
         json = with_spans(json, probe);
     return probe->activity.looks ? with_activity(json, probe) : json;
 }
 
 /* Costs in ns; null where they were not measured. */
-json_t *spex_profile_type_json(const struct spex_profile *profile,
-                               const struct spex_profile_type *type) {
+static json_t *type_json(const struct spex_profile *profile, const struct spex_profile_type *type) {
     double rate = profile->process.ticks_per_second, ns = 1e9 / rate;
     json_t *cost = type->measured && rate > 0
                        ? json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "off",
@@ -180,8 +180,7 @@ json_t *spex_profile_json(const struct spex_profile *profile) {
         err |= json_array_append_new(probes, spex_profile_row_json(profile, &profile->rows[r]));
     for (size_t t = 0; t < profile->type_count; t++)
         if (profile->types[t].used && spex_probe_type_valid(profile->types[t].probe_type))
-            err |=
-                json_array_append_new(types, spex_profile_type_json(profile, &profile->types[t]));
+            err |= json_array_append_new(types, type_json(profile, &profile->types[t]));
     json_t *json =
         json_pack("{s:o, s:o, s:o, s:o, s:b, s:o, s:I, s:o, s:o}", "seconds",
                   number_or_null(process->seconds, true), "program_seconds",

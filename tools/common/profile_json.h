@@ -10,11 +10,9 @@
 /* An object with "seconds", …, "records", "probes" and "types". NULL: out of memory. */
 json_t *spex_profile_json(const struct spex_profile *profile);
 
-/* An element of "probes", and one of "types". */
+/* An element of "probes". */
 json_t *spex_profile_row_json(const struct spex_profile *profile,
                               const struct spex_profile_row *row);
-json_t *spex_profile_type_json(const struct spex_profile *profile,
-                               const struct spex_profile_type *type);
 
 /* Adds to an object of a process what is leased, "leased" and "lease_seconds", if anything is. */
 void spex_lease_json(json_t *json, const struct spex_profile_process *process);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "site/selection/selection.h"
+#include "site/selection.h"
 #include "text/number.h"
 #include "tools/common/complain.h"
 

@@ -11,11 +11,11 @@
 static const char explain_usage[] =
     "usage: spex explain FILE.db A B [--all] [--json]\n"
     "\n"
-    "Two configurations side by side, in all that their trials recorded: what changed with the\n"
-    "setting. What changed most, and surely, comes first.\n"
+    "Two configurations side by side, in all that their trials recorded: what changed\n"
+    "with the setting. What changed most, and surely, comes first.\n"
     "\n"
-    "  A, B    best, worst, #17 for the configuration of trial 17, or as many of its values as\n"
-    "          make it the only one that was run: threads=4,cache=16\n"
+    "  A, B    best, worst, #17 for the configuration of trial 17, or as many of its\n"
+    "          values as make it the only one that was run: threads=4,cache=16\n"
     "  --all   also what has not changed, as far as the trials can tell\n"
     "  --json  as one JSON object, with everything\n";
 

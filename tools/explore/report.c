@@ -17,15 +17,15 @@ static const char report_usage[] =
     "usage: spex report FILE.db [--json [--no-trials] | --csv FILE] [PICTURE…]\n"
     "       spex report A.db B.db [--json]\n"
     "\n"
-    "The best configuration with its 95 % interval and those that are as good, the worst, what "
-    "each\n"
-    "parameter does, the Pareto front of several objectives, and how the best was found. Of two\n"
-    "stores: whether they can be compared, and what changed from A to B.\n"
+    "The best configuration with its 95 % interval and those that are as good, the\n"
+    "worst, what each parameter does, the Pareto front of several objectives, and how\n"
+    "the best was found. Of two stores: whether they can be compared, and what\n"
+    "changed from A to B.\n"
     "\n"
     "  --json               the same as one JSON object, with every trial\n"
     "  --no-trials          JSON without the trials\n"
-    "  --csv FILE           a table with a row for each trial (RFC 4180); \"-\": on standard "
-    "output\n"
+    "  --csv FILE           a table with a row for each trial (RFC 4180); \"-\": on\n"
+    "                       standard output\n"
     "  --html FILE          a page with all of it\n"
     "  --heatmap FILE       draws the objective over the space's two axes\n"
     "  --x NAME, --y NAME   parameters for the heat map's axes\n"
@@ -33,7 +33,8 @@ static const char report_usage[] =
     "  --pareto FILE        draws the first objective against the others\n"
     "  --convergence FILE   draws the best so far over trials and seconds\n"
     "\n"
-    "Pictures are PNG when FILE ends in .png, else SVG; they and the page need gnuplot.\n";
+    "Pictures are PNG when FILE ends in .png, else SVG; they and the page need\n"
+    "gnuplot.\n";
 
 static const struct spex_syntax report_syntax = {
     "report", report_usage, "one store was expected, or two", 1, 2, SPEX_OPTIONS_ANYWHERE};

@@ -159,7 +159,8 @@ static void print_table(struct spex_versus *versus, const struct spex_estimate m
         spex_columns_add(&columns, "%zu", versus->sides[s].count);
         spex_columns_add(&columns, "%s", versus->sides[s].command);
     }
-    spex_columns_print(&columns, stdout);
+    columns.folded = true;
+    spex_columns_print_within(&columns, stdout, &(struct spex_columns_room){.texts = 1});
     beside_text(versus, text, sizeof(text));
     fputs(text, stdout);
 }

@@ -8,7 +8,9 @@
 
 #include <jansson.h>
 
+#include "base/terminal.h"
 #include "fleet/link/link_options.h"
+#include "profile/columns.h"
 #include "text/printable.h"
 #include "text/quantity.h"
 #include "tools/common/complain.h"
@@ -64,73 +66,97 @@ static const char *quantity_of(const json_t *json, const char *name, const char 
                               text, size);
 }
 
-static void print_instance(const json_t *json) {
-    struct spex_error name, program, mode, cause, why;
-    char response[32], throughput[32];
-    const char *reason = spex_fleet_text_of(json, "why", &why);
-    printf("%-24s %-16s %-8s %-8s %4lld of %-4lld %10s %10s  %s\n",
-           spex_fleet_text_of(json, "instance", &name),
-           spex_fleet_text_of(json, "program", &program), spex_fleet_text_of(json, "mode", &mode),
-           spex_fleet_text_of(json, "cause", &cause), spex_fleet_count_of(json, "on"),
-           spex_fleet_count_of(json, "map"),
-           quantity_of(json, "response", "s", response, sizeof(response)),
-           quantity_of(json, "throughput", "/s", throughput, sizeof(throughput)),
-           json_is_true(json_object_get(json, "leaving")) ? "leaving" : reason);
-}
-
-static void print_decision(const char *title, const json_t *json) {
+static void add_instance(struct spex_columns *columns, const json_t *json) {
+    static const char *const texts[] = {"instance", "program", "mode", "cause"};
     struct spex_error text;
-    printf("%-10s %s\n", title,
-           json_is_object(json) ? spex_fleet_text_of(json, "text", &text) : "none yet");
+    char quantity[32];
+    for (size_t t = 0; t < sizeof(texts) / sizeof(*texts); t++)
+        spex_columns_add(columns, "%s", spex_fleet_text_of(json, texts[t], &text));
+    spex_columns_add(columns, "%lld of %lld", spex_fleet_count_of(json, "on"),
+                     spex_fleet_count_of(json, "map"));
+    spex_columns_add(columns, "%s", quantity_of(json, "response", "s", quantity, sizeof(quantity)));
+    spex_columns_add(columns, "%s",
+                     quantity_of(json, "throughput", "/s", quantity, sizeof(quantity)));
+    spex_columns_add(columns, "%s",
+                     json_is_true(json_object_get(json, "leaving"))
+                         ? "leaving"
+                         : spex_fleet_text_of(json, "why", &text));
 }
 
-static void print_overlap(const json_t *json) {
+static void print_instances(const json_t *instances, bool all) {
+    static const char *const headings[] = {"instance",  "program",  "mode",       "cause",
+                                           "probes on", "response", "throughput", ""};
+    static const uint8_t order[] = {1, 3, 6, 5};
+    const struct spex_columns_room room = {
+        .all = all, .texts = 3, .order = order, .count = sizeof(order)};
+    struct spex_columns columns;
+    if (!json_array_size(instances))
+        return;
+    spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 0x8f);
+    columns.folded = true;
+    for (size_t i = 0; i < json_array_size(instances); i++)
+        add_instance(&columns, json_array_get(instances, i));
+    putchar('\n');
+    spex_columns_print_within(&columns, stdout, &room);
+}
+
+static void print_decision(FILE *out, const char *title, const json_t *json) {
+    struct spex_error text;
+    fprintf(out, "%-10s %s\n", title,
+            json_is_object(json) ? spex_fleet_text_of(json, "text", &text) : "none yet");
+}
+
+static void print_overlap(FILE *out, const json_t *json) {
     const json_t *overlap = json_object_get(json, "overlap");
     if (json_is_object(overlap))
-        printf("overlap    %.2f %% of the profile of all instances (95 %%: %.2f to %.2f %%), from "
-               "%lld "
-               "that record\n",
-               100 * json_number_value(json_object_get(overlap, "share")),
-               100 * json_number_value(json_object_get(overlap, "low")),
-               100 * json_number_value(json_object_get(overlap, "high")),
-               spex_fleet_count_of(overlap, "instances"));
+        fprintf(out,
+                "overlap    %.2f %% of the profile of all instances (95 %%: %.2f to %.2f %%), from "
+                "%lld "
+                "that record\n",
+                100 * json_number_value(json_object_get(overlap, "share")),
+                100 * json_number_value(json_object_get(overlap, "low")),
+                100 * json_number_value(json_object_get(overlap, "high")),
+                spex_fleet_count_of(overlap, "instances"));
     else
-        puts("overlap    not known: two instances that record were expected");
+        fputs("overlap    not known: two instances that record were expected\n", out);
 }
 
-static void print_totals(const json_t *json) {
+static void print_totals(FILE *out, const json_t *json) {
     struct spex_error text, host;
     const json_t *modes = json_object_get(json, "modes"), *me = json_object_get(json, "master");
-    printf("fleet      %s, led from %s (process %lld) for %.0f s\n",
-           spex_fleet_text_of(json, "fleet", &text), spex_fleet_text_of(me, "host", &host),
-           spex_fleet_count_of(me, "process"), json_number_value(json_object_get(me, "seconds")));
-    printf("instances  %lld on %lld hosts: %lld none, %lld partial, %lld full\n",
-           spex_fleet_count_of(json, "count"), spex_fleet_count_of(json, "hosts"),
-           spex_fleet_count_of(modes, "none"), spex_fleet_count_of(modes, "partial"),
-           spex_fleet_count_of(modes, "full"));
-    printf("coverage   %lld of %lld probes decided, %lld on\n",
-           spex_fleet_count_of(json, "covered"), spex_fleet_count_of(json, "map"),
-           spex_fleet_count_of(json, "recorded"));
-    print_overlap(json);
-    printf("reports    %lld; refused %lld, dropped %lld; no room for %lld probes, %lld instances\n",
-           spex_fleet_count_of(json, "reports"), spex_fleet_count_of(json, "refused"),
-           spex_fleet_count_of(json, "dropped"), spex_fleet_count_of(json, "probes_left_out"),
-           spex_fleet_count_of(json, "instances_left_out"));
-    print_decision("now", json_object_get(json, "now"));
-    print_decision("last", json_object_get(json, "last"));
+    fprintf(out, "fleet      %s, led from %s (process %lld) for %.0f s\n",
+            spex_fleet_text_of(json, "fleet", &text), spex_fleet_text_of(me, "host", &host),
+            spex_fleet_count_of(me, "process"), json_number_value(json_object_get(me, "seconds")));
+    fprintf(out, "instances  %lld on %lld hosts: %lld none, %lld partial, %lld full\n",
+            spex_fleet_count_of(json, "count"), spex_fleet_count_of(json, "hosts"),
+            spex_fleet_count_of(modes, "none"), spex_fleet_count_of(modes, "partial"),
+            spex_fleet_count_of(modes, "full"));
+    fprintf(out, "coverage   %lld of %lld probes decided, %lld on\n",
+            spex_fleet_count_of(json, "covered"), spex_fleet_count_of(json, "map"),
+            spex_fleet_count_of(json, "recorded"));
+    print_overlap(out, json);
+    fprintf(
+        out,
+        "reports    %lld; refused %lld, dropped %lld; no room for %lld probes, %lld instances\n",
+        spex_fleet_count_of(json, "reports"), spex_fleet_count_of(json, "refused"),
+        spex_fleet_count_of(json, "dropped"), spex_fleet_count_of(json, "probes_left_out"),
+        spex_fleet_count_of(json, "instances_left_out"));
+    print_decision(out, "now", json_object_get(json, "now"));
+    print_decision(out, "last", json_object_get(json, "last"));
     if (json_is_string(json_object_get(me, "hook")))
-        printf("hook       %s\n", spex_fleet_text_of(me, "hook", &text));
+        fprintf(out, "hook       %s\n", spex_fleet_text_of(me, "hook", &text));
 }
 
-static void print_status(const json_t *json) {
-    const json_t *instances = json_object_get(json, "instances");
-    print_totals(json);
-    if (json_array_size(instances))
-        printf("\n%-24s %-16s %-8s %-8s %-12s %10s %10s\n", "instance", "program", "mode", "cause",
-               "probes on", "response", "throughput");
-    for (size_t i = 0; i < json_array_size(instances); i++)
-        print_instance(json_array_get(instances, i));
-    spex_fleet_print_profile(json_object_get(json, "profile"));
+static void print_status(const json_t *json, bool all) {
+    char *text = NULL;
+    size_t size;
+    FILE *memory = all ? NULL : open_memstream(&text, &size);
+    print_totals(memory ? memory : stdout, json);
+    if (memory && fclose(memory) == 0)
+        spex_print_wrapped(stdout, text, spex_terminal_width(stdout, spex_text_width()));
+    free(text);
+    print_instances(json_object_get(json, "instances"), all);
+    spex_fleet_print_profile(json_object_get(json, "profile"), all);
 }
 
 static void print_why(const json_t *json) {
@@ -140,8 +166,8 @@ static void print_why(const json_t *json) {
     puts(spex_fleet_text_of(json, "text", &text));
     if (why && *why)
         printf("its agent: %s\n", spex_fleet_text_of(instance, "why", &text));
-    print_decision("now", json_object_get(json, "now"));
-    print_decision("last", json_object_get(json, "last"));
+    print_decision(stdout, "now", json_object_get(json, "now"));
+    print_decision(stdout, "last", json_object_get(json, "last"));
 }
 
 static json_t *ask_for(struct spex_fleet_ask *ask) {
@@ -161,9 +187,9 @@ static int ask_and_print(struct spex_fleet_ask *ask) {
     if (ask->why)
         print_why(json);
     else if (ask->instance)
-        spex_fleet_print_profile(json);
+        spex_fleet_print_profile(json, ask->all);
     else
-        print_status(json);
+        print_status(json, ask->all);
     json_decref(json);
     return spex_fleet_flush(SPEX_EXIT_OK);
 }
@@ -191,6 +217,7 @@ static int take(int argc, char **argv, const struct spex_syntax *syntax,
     const struct spex_option known[] = {SPEX_LINK_OPTIONS(&ask->options),
                                         {"fleet", .text = &ask->fleet},
                                         {"json", .flag = &ask->json},
+                                        {"verbose", .flag = &ask->all},
                                         /* Of status alone: with NULL the table ends. */
                                         {syntax->most ? NULL : "instance", .text = &ask->instance},
                                         {.name = NULL}};

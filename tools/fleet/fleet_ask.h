@@ -14,7 +14,7 @@ struct spex_fleet_ask {
     /* `why`: the instance whose mode is to be explained; `instance`: whose profile is wanted alone;
      * NULL: neither. */
     const char *fleet, *why, *instance;
-    bool json;
+    bool json, all;
     struct spex_link *link;
 };
 
@@ -30,9 +30,9 @@ json_t *spex_fleet_ask_once(struct spex_fleet_ask *ask, const char *what, const 
  * after a message. */
 json_t *spex_fleet_ask_profile(struct spex_fleet_ask *ask, const char *instance);
 
-/* Prints that as a table, or the probes alone. */
-void spex_fleet_print_profile(const json_t *profile);
-void spex_fleet_print_probes(const json_t *probes);
+/* Prints that as a table, or the probes alone. `all`: however wide that is. */
+void spex_fleet_print_profile(const json_t *profile, bool all);
+void spex_fleet_print_probes(const json_t *probes, bool all);
 
 /* A whole number of an answer, 0 where it is none; and a text, printable in `room`, "-" where it is
  * none. */

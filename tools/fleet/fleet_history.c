@@ -21,7 +21,7 @@ enum { DECISIONS_SHOWN = 5 };
 struct history {
     const char *path, *from_text, *to_text;
     double from, to;
-    bool json;
+    bool json, all;
 };
 
 /* "2026-11-24 12:00:00" or "2026-11-24T12:00", in this machine's time zone, or seconds since the
@@ -101,7 +101,7 @@ static int print(const struct history *history, const struct spex_fleet_reports 
         spex_json_print(json, stdout);
         return spex_fleet_flush(SPEX_EXIT_OK);
     }
-    spex_fleet_print_probes(json_object_get(json, "probes"));
+    spex_fleet_print_probes(json_object_get(json, "probes"), history->all);
     print_decisions(json_object_get(json, "decisions"));
     json_decref(json);
     return spex_fleet_flush(SPEX_EXIT_OK);
@@ -129,6 +129,7 @@ int spex_fleet_history(int argc, char **argv) {
     const struct spex_option known[] = {{"from", .text = &history.from_text},
                                         {"to", .text = &history.to_text},
                                         {"json", .flag = &history.json},
+                                        {"verbose", .flag = &history.all},
                                         {.name = NULL}};
     struct spex_operands operands;
     int status = spex_options_take(&syntax, known, argc, argv, &operands);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What the fleet has measured, as its master sums it. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "text/characters.h"
+#include "base/terminal.h"
+#include "profile/columns.h"
 #include "text/error.h"
 #include "text/quantity.h"
 #include "tools/fleet/fleet_ask.h"
@@ -66,75 +68,90 @@ static void name_of(const json_t *probe, bool mixed, struct spex_error *name) {
     spex_error_set(name, "%s%s%s", provider ? provider : "", provider ? "/" : "", text ? text : id);
 }
 
-/* With blanks behind it up to so many columns. */
-static void print_padded(const char *text, size_t width) {
-    size_t own = spex_characters(text);
-    printf("%s%*s", text, own < width ? (int)(width - own) : 0, "");
-}
-
-/* "13.02 µs (12.9 to 13.2 µs)", or without the interval, where it is not known. */
-static void print_figure(const json_t *json, const char *name, const char *unit, size_t width) {
-    char value[48], range[96], low[16], high[16], all[160];
+/* Two cells: "13.02 µs", and "(12.9 to 13.2 µs)", which is empty where it is not known. */
+static void add_figure(struct spex_columns *columns, const json_t *json, const char *name,
+                       const char *unit) {
+    char value[48], range[96], low[16], high[16];
     snprintf(low, sizeof(low), "%s_low", name);
     snprintf(high, sizeof(high), "%s_high", name);
     double from = number_of(json, low), to = number_of(json, high);
-    spex_quantity_text(number_of(json, name), NAN, unit, value, sizeof(value));
-    spex_range_text(from, to, unit, range, sizeof(range));
     bool told = isfinite(from) && isfinite(to);
-    snprintf(all, sizeof(all), told ? "%s (%s)" : "%s", value, range);
-    printf("  ");
-    print_padded(all, width);
+    spex_columns_add(columns, "%s",
+                     spex_quantity_text(number_of(json, name), NAN, unit, value, sizeof(value)));
+    spex_columns_add(columns, told ? "(%s)" : "%.0s",
+                     spex_range_text(from, to, unit, range, sizeof(range)));
 }
 
-static void print_values(const json_t *values) {
+static void add_values(struct spex_columns *columns, const json_t *values) {
+    static const char *const quantiles[] = {"p50", "p90", "p99"};
     const char *unit = json_string_value(json_object_get(values, "unit"));
-    const char *of = unit && strcmp(unit, "s") == 0 ? "s" : "";
     struct spex_error name;
-    printf("  %-6s", text_of(values, "name", &name));
-    print_figure(values, "p50", of, 30);
-    print_figure(values, "p90", of, 30);
-    print_figure(values, "p99", of, 30);
+    spex_columns_add(columns, "%s", text_of(values, "name", &name));
+    for (size_t q = 0; q < sizeof(quantiles) / sizeof(*quantiles); q++)
+        add_figure(columns, values, quantiles[q], unit && strcmp(unit, "s") == 0 ? "s" : "");
 }
 
-static void print_probe(const json_t *probe, bool mixed) {
+/* Cells in front of those of values. */
+enum { VALUES = 7 };
+
+/* Further values are in rows of their own. */
+static void add_probe(struct spex_columns *columns, const json_t *probe, bool mixed) {
     const json_t *values = json_object_get(probe, "values");
     struct spex_error name, type;
     char count[32], lost[32];
     name_of(probe, mixed, &name);
-    print_padded(name.text, 24);
-    printf(" %-8s %9lld %8s %6s", text_of(probe, "type", &type),
-           (long long)json_integer_value(json_object_get(probe, "instances")),
-           spex_quantity_text(number_of(probe, "count"), number_of(probe, "count_margin"), "",
-                              count, sizeof(count)),
-           spex_quantity_text(number_of(probe, "lost"), NAN, "", lost, sizeof(lost)));
-    print_figure(probe, "rate", "/s", 30);
+    spex_columns_add(columns, "%s", name.text);
+    spex_columns_add(columns, "%s", text_of(probe, "type", &type));
+    spex_columns_add(columns, "%lld",
+                     (long long)json_integer_value(json_object_get(probe, "instances")));
+    spex_columns_add(columns, "%s",
+                     spex_quantity_text(number_of(probe, "count"), number_of(probe, "count_margin"),
+                                        "", count, sizeof(count)));
+    spex_columns_add(columns, "%s",
+                     spex_quantity_text(number_of(probe, "lost"), NAN, "", lost, sizeof(lost)));
+    add_figure(columns, probe, "rate", "/s");
     for (size_t v = 0; v < json_array_size(values); v++) {
-        if (v)
-            printf("\n%-91s", "");
-        print_values(json_array_get(values, v));
+        for (unsigned c = 0; v && c < VALUES; c++)
+            spex_columns_add(columns, "%s", "");
+        add_values(columns, json_array_get(values, v));
     }
-    putchar('\n');
+    spex_columns_end_row(columns);
 }
 
 static long long count_of(const json_t *json, const char *name) {
     return (long long)json_integer_value(json_object_get(json, name));
 }
 
-void spex_fleet_print_probes(const json_t *probes) {
+void spex_fleet_print_probes(const json_t *probes, bool all) {
+    static const char *const headings[] = {
+        "probe", "type",   "instances", "count",  "lost", "each, a second", "(95 %)", "value",
+        "p50",   "(95 %)", "p90",       "(95 %)", "p99",  "(95 %)"};
+    static const uint8_t order[] = {11, 9, 13, 6, 10, 2, 7, 1, 4};
+    const struct spex_columns_room room = {
+        .all = all, .texts = 1, .order = order, .count = sizeof(order)};
+    const uint32_t intervals = 1u << 6 | 1u << 9 | 1u << 11 | 1u << 13;
     bool mixed = is_mixed(probes);
-    if (json_array_size(probes))
-        printf("%-24s %-8s %9s %8s %6s  %-30s  %-6s  %-30s  %-30s  %s\n", "probe", "type",
-               "instances", "count", "lost", "each, a second (95 %)", "value", "p50", "p90", "p99");
+    struct spex_columns columns;
+    if (!json_array_size(probes))
+        return;
+    spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]),
+                      intervals | 1 | 1u << 1 | 1u << 7);
+    columns.beside = intervals;
     for (size_t p = 0; p < json_array_size(probes); p++)
-        print_probe(json_array_get(probes, p), mixed);
+        add_probe(&columns, json_array_get(probes, p), mixed);
+    spex_columns_print_within(&columns, stdout, &room);
 }
 
-void spex_fleet_print_profile(const json_t *profile) {
+void spex_fleet_print_profile(const json_t *profile, bool all) {
     const json_t *told = json_object_get(profile, "told");
-    printf("\nprofile    of %lld instances and %lld that are over, %lld messages; refused %lld, "
-           "dropped %lld, no room for %lld; counted before %lld; no room for %lld probes\n",
-           count_of(told, "instances"), count_of(told, "gone"), count_of(told, "messages"),
-           count_of(told, "refused"), count_of(told, "dropped"), count_of(told, "no_room"),
-           count_of(told, "returned"), count_of(told, "probes_left_out"));
-    spex_fleet_print_probes(json_object_get(profile, "probes"));
+    char text[512];
+    snprintf(text, sizeof(text),
+             "\nprofile    of %lld instances and %lld that are over, %lld messages; refused %lld, "
+             "dropped %lld, no room for %lld; counted before %lld; no room for %lld probes\n",
+             count_of(told, "instances"), count_of(told, "gone"), count_of(told, "messages"),
+             count_of(told, "refused"), count_of(told, "dropped"), count_of(told, "no_room"),
+             count_of(told, "returned"), count_of(told, "probes_left_out"));
+    spex_print_wrapped(stdout, text,
+                       all ? INT_MAX : spex_terminal_width(stdout, spex_text_width()));
+    spex_fleet_print_probes(json_object_get(profile, "probes"), all);
 }

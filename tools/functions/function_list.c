@@ -11,7 +11,6 @@
 
 #include "attach/calibrate.h"
 #include "attach/process_functions.h"
-#include "base/terminal.h"
 #include "profile/columns.h"
 #include "text/quantity.h"
 #include "tools/common/complain.h"
@@ -33,7 +32,7 @@ static void add_instruction(struct spex_columns *columns,
     unsigned long long into = entry->address - function->address;
     if (function->site_count > 1)
         spex_columns_add(columns, "%u × %s", function->site_count, spex_hit_name(entry->hit));
-    else if (into)
+    else if (into && !function->moved)
         spex_columns_add(columns, "%s +%llu", spex_hit_name(entry->hit), into);
     else
         spex_columns_add(columns, "%s", spex_hit_name(entry->hit));
@@ -53,21 +52,22 @@ static void add_row(struct spex_columns *columns, const struct spex_process_func
         add_instruction(columns, function);
     spex_columns_add(columns, "%s",
                      refused ? "-" : spex_quantity_digits(cost, 2, false, "s", text, sizeof(text)));
-    const char *why = function->imports ? "" : function->placement.why;
+    const char *why = spex_process_function_has_way(function) ? "" : function->placement.why;
     spex_columns_add(columns, "%s", refused ? function->refused : why);
 }
 
-static int print_table(const struct listing *listing) {
+static int print_table(const struct listing *listing, bool all) {
     static const char *const headings[] = {"function", "object", "site", "at", "a hit", "why"};
-    static const uint8_t order[] = {4, 3, 5, 1, 2};
+    static const uint8_t order[] = {2, 1, 5, 3};
     enum { COST = 4, COLUMNS = 6 };
     struct spex_columns columns;
     spex_columns_init(&columns, headings, COLUMNS, ((1u << COLUMNS) - 1) & ~(1u << COST));
     for (size_t f = 0; f < listing->functions.count; f++)
         add_row(&columns, &listing->functions.items[f], &listing->costs);
-    spex_columns_fit(&columns, spex_terminal_width(stdout, spex_text_width()), order,
-                     sizeof(order));
-    spex_columns_print(&columns, stdout);
+    columns.folded = true;
+    spex_columns_print_within(&columns, stdout,
+                              &(struct spex_columns_room){
+                                  .all = all, .texts = 3, .order = order, .count = sizeof(order)});
     for (size_t f = 0; f < listing->functions.count; f++)
         if (*listing->functions.items[f].rung)
             printf("%s: %s\n", listing->functions.items[f].name, listing->functions.items[f].rung);
@@ -97,12 +97,12 @@ static int collect(struct listing *listing, pid_t process) {
     const struct spex_function_search search =
         spex_wanted_search_of(&listing->wanted, &listing->choices);
     if (spex_program_open(process, &listing->program, &error) != 0 ||
-        (spex_hit_costs_measure(&spex_slots, &listing->costs, &error) != 0 &&
-         !spex_function_choices_are_slots(&listing->choices)) ||
+        (spex_hit_costs_measure(&spex_all_kinds, &listing->costs, &error) != 0 &&
+         !spex_function_choices_need_no_breakpoints(&listing->choices)) ||
         spex_process_functions_find(&listing->functions, &listing->choices, &listing->program,
                                     &search, &error) != 0)
         return spex_complain(SPEX_EXIT_FAILED, "probes: %s", error.text);
-    if (spex_wanted_search_complain(&listing->wanted, &listing->functions))
+    if (spex_wanted_search_complain(&listing->wanted, &listing->functions, false))
         return SPEX_EXIT_FAILED;
     if (listing->functions.left_out)
         spex_complain(0, "%zu more functions are left out: %d at most are listed",
@@ -110,14 +110,14 @@ static int collect(struct listing *listing, pid_t process) {
     return SPEX_EXIT_OK;
 }
 
-int spex_function_list(const char *named, const char *glob, bool json) {
+int spex_function_list(const char *named, const char *glob, bool json, bool all) {
     struct listing listing = {.program = {.pidfd = -1, .memory = -1}};
     pid_t process;
     int status = spex_called_process("probes", named, &process);
     status = status ? status : choose(&listing, glob);
     status = status ? status : collect(&listing, process);
     if (!status)
-        status = json ? print_json(&listing) : print_table(&listing);
+        status = json ? print_json(&listing) : print_table(&listing, all);
     spex_process_functions_free(&listing.functions);
     spex_wanted_search_free(&listing.wanted);
     spex_function_choices_free(&listing.choices);

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/* `named`: a process by its number or name; `glob`: of names of functions, or as `spex attach` takes them. An exit
- * status. */
-int spex_function_list(const char *named, const char *glob, bool json);
+/* `named`: a process by its number or name; `glob`: of names of functions, or as `spex attach` takes them. `all`:
+ * a table however wide it is. An exit status. */
+int spex_function_list(const char *named, const char *glob, bool json, bool all);
 
 #endif

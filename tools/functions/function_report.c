@@ -73,14 +73,13 @@ static int print_table(const struct spex_function_watch *watch, FILE *file,
     look.counts = counts_alone(profile);
     size_t zeros = leave_out_zeros(&told);
     notes = file;
-    if (spex_program_state(&watch->program) == SPEX_PROGRAM_REPLACED)
-        spex_complain(0, "process %d has executed another program", (int)watch->program.process);
     spex_table_print(file, &told, look);
     if (zeros) {
         fprintf(file, "%zu %s not called\n", zeros,
                 told.row_count ? "others were" : "functions were");
         free((void *)told.rows);
     }
+    spex_attachment_tell_refused(watch->attachment, true, note);
     spex_attachment_tell(watch->attachment, note);
     return 0;
 }

@@ -74,27 +74,46 @@ void spex_wanted_search_free(struct spex_wanted_search *wanted) {
     free(wanted->distances);
 }
 
+/* Of a choice that names nothing. */
+static void complain_of(const struct spex_function_choice *choice, const char *near) {
+    const char *rest = choice->probe
+                           ? ""
+                           : "; spex probes PID --functions '*PART*' lists them, of a stripped "
+                             "file those that it exports";
+    spex_complain(0, "%s names no %s of the program and its libraries%s%s%s", choice->text,
+                  choice->probe ? "probe" : "function", near ? "; did you mean " : "",
+                  near ? near : "", near ? "?" : rest);
+}
+
+/* Whether an earlier choice is of the same objects. */
+static bool is_said(const struct spex_function_choices *choices, size_t c) {
+    for (size_t before = 0; before < c; before++)
+        if (strcmp(choices->items[before].object, choices->items[c].object) == 0)
+            return true;
+    return false;
+}
+
 bool spex_wanted_search_complain(const struct spex_wanted_search *wanted,
-                                 const struct spex_process_functions *functions) {
+                                 const struct spex_process_functions *functions, bool begins) {
     size_t without = 0;
     for (size_t c = 0; c < wanted->choices->count; c++) {
-        const char *near = wanted->nearest ? wanted->nearest[c] : NULL;
+        const struct spex_function_choice *choice = &wanted->choices->items[c];
+        bool later = begins && !functions->objects[c];
         if (functions->matches[c])
             continue;
-        without++;
-        bool probe = wanted->choices->items[c].probe;
-        const char *rest = probe
-                               ? ""
-                               : "; spex probes PID --functions '*PART*' lists them, of a stripped "
-                                 "file those that it exports";
-        spex_complain(0, "%s names no %s of the program and its libraries%s%s%s",
-                      wanted->choices->items[c].text, probe ? "probe" : "function",
-                      near ? "; did you mean " : "", near ? near : "", near ? "?" : rest);
+        if (later && !is_said(wanted->choices, c))
+            spex_complain(0, "%s is not loaded yet: its functions are looked at when it is",
+                          choice->object);
+        if (!later)
+            complain_of(choice, wanted->nearest ? wanted->nearest[c] : NULL);
+        without += !later;
     }
     return without == wanted->choices->count;
 }
 
 const char *spex_function_site(const struct spex_process_function *function) {
+    if (function->moved)
+        return spex_patches.name;
     return function->imports ? spex_slots.name : spex_uprobes.name;
 }
 
@@ -111,9 +130,10 @@ static json_t *function_json(const struct spex_process_function *function,
         spex_function_site(function), "instruction", refused ? NULL : spex_hit_name(entry->hit),
         "why", refused || !placement->why || !*placement->why ? NULL : placement->why, "counted",
         refused || !*function->rung ? NULL : function->rung, "into",
-        json_integer((json_int_t)(entry->address - function->address)), "cost_ns",
-        refused ? json_null() : json_real(spex_function_cost_ns(function, costs)), "refused",
-        refused ? function->refused : NULL, "untimed", placement->endless);
+        json_integer((json_int_t)((function->moved ? placement->patch.address : entry->address) -
+                                  function->address)),
+        "cost_ns", refused ? json_null() : json_real(spex_function_cost_ns(function, costs)),
+        "refused", refused ? function->refused : NULL, "untimed", placement->endless);
 }
 
 json_t *spex_functions_json(const struct spex_process_functions *functions,

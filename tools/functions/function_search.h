@@ -27,9 +27,9 @@ struct spex_function_search spex_wanted_search_of(struct spex_wanted_search *wan
                                                   const struct spex_function_choices *choices);
 void spex_wanted_search_free(struct spex_wanted_search *wanted);
 
-/* Tells which choices name no function. Whether none does. */
+/* Tells which choices name no function. Whether none does, or may: of a program that `begins`, libraries are loaded later. */
 bool spex_wanted_search_complain(const struct spex_wanted_search *wanted,
-                                 const struct spex_process_functions *functions);
+                                 const struct spex_process_functions *functions, bool begins);
 
 /* The kind of site that counts it. */
 const char *spex_function_site(const struct spex_process_function *function);

@@ -20,11 +20,9 @@ static bool any_to_look_at(const struct spex_process_functions *functions) {
     return false;
 }
 
-static void say_refused(const struct spex_process_functions *functions) {
-    for (size_t f = 0; f < functions->count; f++)
-        if (*functions->items[f].refused)
-            spex_complain(0, "%s of %s: %s", functions->items[f].name, functions->items[f].object,
-                          functions->items[f].refused);
+static void say_refused(struct spex_attachment *attachment) {
+    const struct spex_process_functions *functions = spex_attachment_functions(attachment);
+    spex_attachment_tell_refused(attachment, false, say);
     if (functions->left_out)
         spex_complain(0, "%zu more functions are left out: %d at most are looked at",
                       functions->left_out, SPEX_FUNCTIONS_MAX);
@@ -44,10 +42,11 @@ static int choose(struct spex_function_watch *watch) {
             return spex_complain(SPEX_EXIT_USAGE,
                                  "%s: -e: \"%s\": a probe has no time; a function was expected",
                                  request->command, watch->choices.items[c].text);
-        if (watch->choices.items[c].slots)
+        if (watch->choices.items[c].slots || watch->choices.items[c].patched)
             return spex_complain(
                 SPEX_EXIT_USAGE,
-                "%s: -e: \"%s\": calls through slots have no time; func:NAME was expected",
+                "%s: -e: \"%s\": calls through slots have no time, nor do patches; func:NAME was "
+                "expected",
                 request->command, watch->choices.items[c].text);
         watch->choices.items[c].timed = true;
     }
@@ -63,20 +62,22 @@ int spex_function_watch_open(struct spex_function_watch *watch,
     if (status)
         return status;
     watch->search = spex_wanted_search_of(&watch->wanted, &watch->choices);
-    const struct spex_attachment_options options = {.kind = &spex_slots,
+    const struct spex_attachment_options options = {.kind = &spex_all_kinds,
                                                     .budget = request->budget,
                                                     .seconds = request->seconds,
                                                     .search = &watch->search,
                                                     .say = request->quiet ? say_nothing : say,
                                                     .execution = request->execution,
+                                                    .record = request->record,
                                                     .user = request->user};
     if (spex_program_open(request->process, &watch->program, &error) != 0 ||
         spex_attachment_open(&watch->attachment, &options, &watch->program, &watch->choices,
                              &error) != 0)
         return spex_complain(SPEX_EXIT_FAILED, "%s: %s", request->command, error.text);
     const struct spex_process_functions *functions = spex_attachment_functions(watch->attachment);
-    say_refused(functions);
-    if (spex_wanted_search_complain(&watch->wanted, functions) || !any_to_look_at(functions))
+    say_refused(watch->attachment);
+    if (spex_wanted_search_complain(&watch->wanted, functions, request->held) ||
+        (functions->count && !any_to_look_at(functions)))
         return SPEX_EXIT_FAILED;
     while (request->held && spex_attachment_waits(watch->attachment))
         spex_attachment_pass(watch->attachment);
@@ -128,6 +129,11 @@ static bool wait_for(const struct spex_function_watch *watch, int ms) {
     return stopped || ends[1].revents;
 }
 
+void spex_function_watch_tell(const struct spex_function_watch *watch) {
+    spex_attachment_tell_refused(watch->attachment, false, say);
+    spex_attachment_tell(watch->attachment, say);
+}
+
 int spex_function_watch_pass(struct spex_function_watch *watch) {
     int ms = spex_attachment_pass(watch->attachment);
     bool settled = spex_attachment_is_settled(watch->attachment);
@@ -141,6 +147,11 @@ bool spex_function_watch_goes_on(struct spex_function_watch *watch) {
     if (spex_deadline_left_ms(watch->end) <= 0)
         return false;
     int ms = spex_function_watch_pass(watch), left = spex_deadline_left_ms(watch->end);
-    return !wait_for(watch, ms < left ? ms : left) &&
-           spex_program_state(&watch->program) == SPEX_PROGRAM_RUNS;
+    if (wait_for(watch, ms < left ? ms : left))
+        return false;
+    enum spex_program_state state = spex_program_state(&watch->program);
+    if (state == SPEX_PROGRAM_REPLACED && !watch->request->quiet)
+        spex_complain(0, "process %d has executed another program, which is not looked at",
+                      (int)watch->program.process);
+    return state == SPEX_PROGRAM_RUNS;
 }

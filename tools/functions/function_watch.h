@@ -34,8 +34,8 @@ struct spex_function_watch_request {
     /* Nothing is said of what functions cost, for want of a place. */
     bool quiet;
     /* NULL, or as those of spex_attachment_options. */
-    void (*execution)(void *user, const struct spex_process_function *function, double seconds,
-                      const double *arguments, double weight);
+    void (*execution)(void *user, const struct spex_function_execution *execution);
+    void (*record)(void *user, const struct spex_record *record);
     void *user;
 };
 
@@ -62,5 +62,8 @@ int spex_function_watch_pass(struct spex_function_watch *watch);
 /* Does what is due, and waits until the next thing is. False: it is over, as the program has ended, the time is up, or
  * somebody wants it to stop. */
 bool spex_function_watch_goes_on(struct spex_function_watch *watch);
+
+/* What there is to say in the end, but for what was said before: as spex_attachment_tell. */
+void spex_function_watch_tell(const struct spex_function_watch *watch);
 
 #endif

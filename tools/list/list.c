@@ -35,11 +35,13 @@ enum { ANSWER_MS = 2000, ALL_MS = 10000 };
 enum { LEASE_BYTES = 64 };
 
 static const char list_usage[] =
-    "usage: spex list [--json]\n"
+    "usage: spex list [--json] [--verbose]\n"
     "\n"
-    "Lists the running programs that spex can control: those of this user, or, for root, all.\n"
+    "Lists the running programs that spex can control: those of this user, or, for\n"
+    "root, all.\n"
     "\n"
-    "  --json  the same as JSON\n";
+    "  --json     the same as JSON\n"
+    "  --verbose  all columns, however wide that is\n";
 
 static const struct spex_syntax list_syntax = {"list", list_usage, "no argument was expected",
                                                0,      0,          SPEX_OPTIONS_ANYWHERE};
@@ -144,8 +146,11 @@ static void add_selection(struct spex_columns *columns, const struct program *pr
 }
 
 /* A program that does not answer has a line with its number and command. */
-static void print_programs(const struct program *programs, size_t count) {
+static void print_programs(const struct program *programs, size_t count, bool all) {
     static const char *const headings[] = {"pid", "command", "selected", "sites", "on", "seconds"};
+    static const uint8_t order[] = {5, 3, 4};
+    const struct spex_columns_room room = {
+        .all = all, .texts = 6, .order = order, .count = sizeof(order)};
     struct spex_columns columns;
     spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 3);
     for (size_t p = 0; p < count; p++) {
@@ -162,7 +167,7 @@ static void print_programs(const struct program *programs, size_t count) {
         }
         spex_columns_end_row(&columns);
     }
-    spex_columns_print(&columns, stdout);
+    spex_columns_print_within(&columns, stdout, &room);
 }
 
 /* A program that does not answer has "answers": false and none of the figures. */
@@ -192,14 +197,14 @@ static int print_programs_json(const struct program *programs, size_t count) {
 
 /* An empty list is a failure, so that scripts can test for a program; the JSON is an empty
  * array then. */
-static int list_programs(bool json) {
+static int list_programs(bool json, bool all) {
     struct program *programs = NULL;
     long count = find_programs(&programs);
     if (count < 0)
         return spex_complain_of_looking(count);
     bool short_of_memory = json && print_programs_json(programs, (size_t)count) != 0;
     if (!json && count > 0)
-        print_programs(programs, (size_t)count);
+        print_programs(programs, (size_t)count, all);
     free(programs);
     if (short_of_memory)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
@@ -210,11 +215,12 @@ static int list_programs(bool json) {
 }
 
 int spex_command_list(int argc, char **argv) {
-    bool json = false;
-    const struct spex_option known[] = {{"json", .flag = &json}, {.name = NULL}};
+    bool json = false, all = false;
+    const struct spex_option known[] = {
+        {"json", .flag = &json}, {"verbose", .flag = &all}, {.name = NULL}};
     struct spex_operands operands;
     int status = spex_options_take(&list_syntax, known, argc, argv, &operands);
     if (status)
         return status;
-    return list_programs(json);
+    return list_programs(json, all);
 }

@@ -5,6 +5,7 @@
 #include "tools/list/live_list.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include <jansson.h>
 
+#include "base/terminal.h"
 #include "profile/columns.h"
 #include "profile/confidence.h"
 #include "ring/probe_type.h"
@@ -95,10 +97,14 @@ static struct entry *make_entries(const struct spex_profile *profile, size_t *co
     return entries;
 }
 
-/* Executions a second while the probe was on. */
+/* Executions a second while the probe was on, at least. */
 static double entry_rate(const struct entry *entry) {
     const struct spex_profile_row *row = entry->row;
-    return row ? spex_profile_rate(&row->probe) : 0;
+    return row ? spex_rate_told(&row->probe) : 0;
+}
+
+static bool entry_has_bound(const struct entry *entry) {
+    return entry->row && spex_rate_is_bound(&entry->row->probe);
 }
 
 /* Whether the rate is known: it is not in the first milliseconds, nor for a probe that was only
@@ -135,11 +141,11 @@ static void entry_add_figures(struct spex_columns *columns, const struct spex_pr
                               const struct entry *entry) {
     char text[32];
     double cost = entry_cost(profile, entry);
-    if (entry_has_rate(entry) && !spex_rate_known(&entry->row->probe) &&
+    if (entry_has_rate(entry) && !entry_has_bound(entry) && !spex_rate_known(&entry->row->probe) &&
         spex_profile_counted_seconds(&entry->row->probe) > 0)
         spex_columns_add(columns, "?");
     else if (entry_has_rate(entry))
-        spex_columns_add(columns, "%s",
+        spex_columns_add(columns, "%s%s", entry_has_bound(entry) ? "≥" : "",
                          spex_quantity_text(entry_rate(entry), NAN, "", text, sizeof(text)));
     else
         spex_columns_add(columns, "-");
@@ -164,11 +170,15 @@ static void entry_add_why(struct spex_columns *columns, const struct entry *entr
 }
 
 /* Prints what the program says of each type, such as the event that a counter counts. */
-static void print_texts(const struct spex_profile *profile, FILE *out) {
-    for (size_t t = 0; t < profile->type_count; t++)
+static void print_texts(const struct spex_profile *profile, bool all, FILE *out) {
+    for (size_t t = 0; t < profile->type_count; t++) {
+        char text[sizeof(profile->types[t].text) + 32];
+        snprintf(text, sizeof(text), "%s: %s\n", spex_probe_type_name(profile->types[t].probe_type),
+                 profile->types[t].text);
         if (profile->types[t].text[0])
-            fprintf(out, "%s: %s\n", spex_probe_type_name(profile->types[t].probe_type),
-                    profile->types[t].text);
+            spex_print_wrapped(out, text,
+                               all ? INT_MAX : spex_terminal_width(out, spex_text_width()));
+    }
 }
 
 /* Functions have no line. */
@@ -186,10 +196,13 @@ static bool entries_mixed(const struct entry *entries, size_t count) {
 }
 
 /* The mask has the columns of text, which are aligned to the left. */
-int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
+int spex_live_list_print(const struct spex_profile *profile, bool all, FILE *out) {
     static const char *const headings[] = {"probe", "id",         "type",     "sc",
                                            "state", "per second", "a record", "lost",
                                            "where", "copies",     "why"};
+    static const uint8_t order[] = {3, 9, 1, 6, 8, 2, 7, 10};
+    const struct spex_columns_room room = {
+        .all = all, .texts = 0x105, .order = order, .count = sizeof(order)};
     struct spex_columns columns;
     size_t count;
     struct entry *entries = make_entries(profile, &count);
@@ -212,8 +225,9 @@ int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
         entry_add_why(&columns, &entries[e]);
     }
     int err = columns.error;
-    spex_columns_print(&columns, out);
-    print_texts(profile, out);
+    columns.folded = true;
+    spex_columns_print_within(&columns, out, &room);
+    print_texts(profile, all, out);
     free(entries);
     return err ? err : spex_written(out);
 }
@@ -238,13 +252,17 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
         (json_int_t)site->line, "sc", (json_int_t)site->subsample, "copies",
         (json_int_t)entry->copies, "on", site->period != 0, "period", (json_int_t)site->period,
         "sampling", site->period ? spex_sampling_kind_name(site->kind) : NULL, "rate",
-        number_or_null(row && spex_rate_known(&row->probe), entry_rate(entry)), "count",
-        number_or_null(row != NULL, row ? spex_profile_executions(&row->probe) : 0), "count_margin",
-        number_or_null(row && margin >= 0 && isfinite(margin), margin), "counted",
+        number_or_null(row && (spex_rate_known(&row->probe) || entry_has_bound(entry)),
+                       entry_rate(entry)),
+        "count", number_or_null(row != NULL, row ? spex_count_told(&row->probe) : 0),
+        "count_margin", number_or_null(row && margin >= 0 && isfinite(margin), margin), "counted",
         number_or_null(row != NULL, row ? row->probe.count : 0), "record_cost_ns",
         number_or_null(cost > 0, cost * 1e9), "lost",
         number_or_null(row != NULL, row ? row->probe.lost : 0), "event",
         entry->type && entry->type->text[0] ? json_string(entry->type->text) : json_null());
+    json_object_set_new(json, "count_at_least",
+                        json_boolean(row && !spex_count_known(&row->probe)));
+    json_object_set_new(json, "rate_at_least", json_boolean(entry_has_bound(entry)));
     if (site->kind == SPEX_SAMPLING_POLLING && site->period)
         json_object_set_new(json, "probed", json_true());
     if (row && row->probe.why[0])

@@ -139,9 +139,12 @@ static bool list_mixed(const struct spex_probe_list *list) {
 }
 
 /* The mask has the columns of text, which are aligned to the left. */
-int spex_probe_list_print(const struct spex_probe_list *list, FILE *out) {
+int spex_probe_list_print(const struct spex_probe_list *list, bool all, FILE *out) {
     static const char *const headings[] = {"probe", "id",     "type",  "sc",
                                            "where", "copies", "object"};
+    static const uint8_t order[] = {3, 5, 1, 6, 4};
+    const struct spex_columns_room room = {
+        .all = all, .texts = 0x55, .order = order, .count = sizeof(order)};
     struct spex_columns columns;
     spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 0x75);
     bool mixed = list_mixed(list);
@@ -151,7 +154,7 @@ int spex_probe_list_print(const struct spex_probe_list *list, FILE *out) {
                          mixed ? list->objects[o].sites.provider : "",
                          has_one_object(list) ? "" : list->objects[o].path);
     int err = columns.error;
-    spex_columns_print(&columns, out);
+    spex_columns_print_within(&columns, out, &room);
     return err ? err : spex_written(out);
 }
 

@@ -46,8 +46,8 @@ void spex_probe_list_add_sc(struct spex_columns *columns, uint32_t probe_type, u
                             uint32_t subsample);
 void spex_probe_list_add_copies(struct spex_columns *columns, uint32_t copies);
 
-/* 0, -ENOMEM, or the negative errno value of writing. */
-int spex_probe_list_print(const struct spex_probe_list *list, FILE *out);
+/* `all`: however wide that is. 0, -ENOMEM, or the negative errno value of writing. */
+int spex_probe_list_print(const struct spex_probe_list *list, bool all, FILE *out);
 int spex_probe_list_print_json(const struct spex_probe_list *list, FILE *out);
 
 #endif

@@ -25,22 +25,29 @@
 #include "tools/list/program_list.h"
 
 static const char probes_usage[] =
-    "usage: spex probes PROGRAM [--json]\n"
-    "       spex probes PID [--json]\n"
-    "       spex probes PID --functions [GLOB] [--json]\n"
+    "usage: spex probes PROGRAM [--json] [--verbose]\n"
+    "       spex probes PID [--json] [--verbose]\n"
+    "       spex probes PID --functions [GLOB] [--json] [--verbose]\n"
     "\n"
-    "The probes of a program and of the libraries it links, without running it; or those of a\n"
-    "process and of the libraries it has loaded, with what they do at present. PROGRAM is a path;\n"
-    "without a \"/\" it is looked for in PATH, as a shell does it, and then in this directory. A\n"
-    "number is a process.\n"
+    "The probes of a program and of the libraries it links, without running it; or\n"
+    "those of a process and of the libraries it has loaded, with what they do at\n"
+    "present. PROGRAM is a path; without a \"/\" it is looked for in PATH, as a shell\n"
+    "does it, and then in this directory. A number is a process.\n"
     "\n"
-    "  --functions  the functions of a process that `spex attach` can look at, all or those whose\n"
-    "               names match GLOB: what a hit of each costs, at which instruction, and why\n"
-    "               there\n"
-    "  --json       the same as JSON\n";
+    "  --functions  the functions of a process that `spex attach` can look at, all or\n"
+    "               those whose names match GLOB: what a hit of each costs, at which\n"
+    "               instruction, and why there\n"
+    "  --json       the same as JSON\n"
+    "  --verbose    all columns, however wide that is\n";
 
 static const struct spex_syntax probes_syntax = {
     "probes", probes_usage, "one program or process was expected", 1, 2, SPEX_OPTIONS_ANYWHERE};
+
+/* How a list is printed. */
+struct form {
+    bool json;
+    bool all; /* of a table: however wide it is */
+};
 
 static int complain_error(int status, const struct spex_error *error) {
     return spex_complain(status, "%s", error->text);
@@ -92,13 +99,13 @@ static int list_collect_process(struct spex_probe_list *list, pid_t pid) {
 
 /* `named`: the program or process, for messages. An empty list is a failure, but its JSON is
  * printed. */
-static int list_show(const struct spex_probe_list *list, const char *named, bool json) {
+static int list_show(const struct spex_probe_list *list, const char *named, struct form form) {
     struct spex_error none = {""};
     int err = 0;
-    if (json)
+    if (form.json)
         err = spex_probe_list_print_json(list, stdout);
     else if (list->site_count)
-        err = spex_probe_list_print(list, stdout);
+        err = spex_probe_list_print(list, form.all, stdout);
     if (err == -ENOMEM)
         return out_of_memory();
     if (err)
@@ -110,17 +117,17 @@ static int list_show(const struct spex_probe_list *list, const char *named, bool
 }
 
 /* Lists a program from its file and those of its libraries. An exit status. */
-static int list_program(const char *name, bool json) {
+static int list_program(const char *name, struct form form) {
     struct spex_probe_list list = {.program = NULL};
     int status = spex_probe_list_collect(&list, name);
     if (status == SPEX_EXIT_OK)
-        status = list_show(&list, name, json);
+        status = list_show(&list, name, form);
     spex_probe_list_free(&list);
     return status;
 }
 
 /* Lists a process that does not answer, by the files that it has mapped. `why`: it does not. */
-static int list_mapped(pid_t pid, const char *why, bool json) {
+static int list_mapped(pid_t pid, const char *why, struct form form) {
     struct spex_probe_list list = {.program = NULL};
     char named[32];
     snprintf(named, sizeof(named), "process %d", (int)pid);
@@ -129,7 +136,7 @@ static int list_mapped(pid_t pid, const char *why, bool json) {
                   status == SPEX_EXIT_OK && list.site_count ? "; what follows is from its files"
                                                             : "");
     if (status == SPEX_EXIT_OK)
-        status = list_show(&list, named, json);
+        status = list_show(&list, named, form);
     spex_probe_list_free(&list);
     return status;
 }
@@ -153,10 +160,10 @@ static int complain_of_process(pid_t pid) {
 }
 
 /* `pid` is for messages. */
-static int profile_show(const struct spex_profile *profile, pid_t pid, bool json) {
-    int err = json ? spex_live_list_print_json(profile, stdout) : 0;
-    if (!json && profile->site_count)
-        err = spex_live_list_print(profile, stdout);
+static int profile_show(const struct spex_profile *profile, pid_t pid, struct form form) {
+    int err = form.json ? spex_live_list_print_json(profile, stdout) : 0;
+    if (!form.json && profile->site_count)
+        err = spex_live_list_print(profile, form.all, stdout);
     if (err == -ENOMEM)
         return out_of_memory();
     if (err)
@@ -166,43 +173,46 @@ static int profile_show(const struct spex_profile *profile, pid_t pid, bool json
 
 /* A process without a control socket is listed from its files, which have no state and no
  * figures. */
-static int list_process(pid_t pid, bool json) {
+static int list_process(pid_t pid, struct form form) {
     struct spex_profile_reader reader = {.without_values = true};
     struct spex_error error;
     int status, err = spex_client_ask(pid, SPEX_CONTROL_PROFILE, NULL, &reader, &error);
     if (err == -ESRCH) {
         status = spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
     } else if (err) {
-        status = list_mapped(pid, error.text, json);
+        status = list_mapped(pid, error.text, form);
     } else {
-        status = profile_show(&reader.profile, pid, json);
+        status = profile_show(&reader.profile, pid, form);
     }
     spex_profile_reader_free(&reader);
     return status;
 }
 
 /* `what`: a process by its number, or a program. */
-static int show_probes(const char *what, bool json) {
+static int show_probes(const char *what, struct form form) {
     pid_t process;
     if (!spex_is_number(what))
-        return list_program(what, json);
+        return list_program(what, form);
     int status = spex_process_argument("probes", what, &process);
-    return status == SPEX_EXIT_OK ? list_process(process, json) : status;
+    return status == SPEX_EXIT_OK ? list_process(process, form) : status;
 }
 
 int spex_command_probes(int argc, char **argv) {
-    bool json = false, functions = false;
-    const struct spex_option known[] = {
-        {"json", .flag = &json}, {"functions", .flag = &functions}, {.name = NULL}};
+    struct form form = {.json = false};
+    bool functions = false;
+    const struct spex_option known[] = {{"json", .flag = &form.json},
+                                        {"functions", .flag = &functions},
+                                        {"verbose", .flag = &form.all},
+                                        {.name = NULL}};
     struct spex_operands operands;
     int status = spex_options_take(&probes_syntax, known, argc, argv, &operands);
     if (status)
         return status;
     if (functions)
         return spex_function_list(operands.list[0], operands.count > 1 ? operands.list[1] : "*",
-                                  json);
+                                  form.json, form.all);
     if (operands.count > 1)
         return spex_complain(SPEX_EXIT_USAGE, "probes: one program or process was expected, not %d",
                              operands.count);
-    return show_probes(operands.list[0], json);
+    return show_probes(operands.list[0], form);
 }

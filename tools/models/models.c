@@ -8,7 +8,7 @@
 
 #include "explore/picture/picture.h"
 #include "kernels/sampling_plan.h"
-#include "model/training/groups.h"
+#include "model/fit/groups.h"
 #include "profile/columns.h"
 #include "text/printable.h"
 #include "tools/common/command.h"
@@ -22,19 +22,18 @@
 static const char models_usage[] =
     "usage: spex models MODELS [-n SAMPLES] [--json [--curves]] [--graph FILE]\n"
     "\n"
-    "How many of a program's kernels are of which class, and where sampling frequencies have to\n"
-    "be switched: once for kernels that are called in one place and whose times grow alike.\n"
-    "MODELS is a file that spex train has written.\n"
+    "How many of a program's kernels are of which class, and where sampling\n"
+    "frequencies have to be switched: once for kernels that are called in one place\n"
+    "and whose times grow alike. MODELS is a file that spex train has written.\n"
     "\n"
-    "  -n SAMPLES    samples that each execution is to have, as for spex sample: kernels that are\n"
-    "                too short for that go by the frequency of the kernel around them; the\n"
-    "                default is 10\n"
+    "  -n SAMPLES    samples that each execution is to have, as for spex sample:\n"
+    "                kernels that are too short for that go by the frequency of the\n"
+    "                kernel around them; the default is 10\n"
     "  --json        the same as JSON, with the models\n"
-    "  --curves      of --json: the times that each model tells over its parameters, and the "
-    "points\n"
-    "                that it was trained with\n"
-    "  --graph FILE  draw the loop call graph with its classes and groups: SVG, or PNG where FILE\n"
-    "                ends in .png; needs dot, of Graphviz\n";
+    "  --curves      of --json: the times that each model tells over its parameters,\n"
+    "                and the points that it was trained with\n"
+    "  --graph FILE  draw the loop call graph with its classes and groups: SVG, or\n"
+    "                PNG where FILE ends in .png; needs dot, of Graphviz\n";
 
 static const struct spex_syntax models_syntax = {
     "models", models_usage, "one file of models was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
@@ -68,20 +67,19 @@ static int models_parse(int argc, char **argv, struct request *request) {
     return status;
 }
 
-/* A table as table 1 of ADLER: the kernels of each class, and the points where frequencies are
+/* As table 1 of ADLER: the kernels of each class, and the points where frequencies are
  * switched. */
 static void print_counts(const struct spex_models *models, const struct spex_groups *groups) {
-    const char *headings[SPEX_MODELS_CLASSES + 2] = {"kernels"};
+    const char *headings[SPEX_MODELS_CLASSES + 1] = {"kernels"};
     struct spex_columns columns;
     for (size_t c = 0; c < SPEX_MODELS_CLASSES; c++)
         headings[c + 1] = spex_model_class_name(spex_models_classes[c]);
-    headings[SPEX_MODELS_CLASSES + 1] = "switching points";
-    spex_columns_init(&columns, headings, SPEX_MODELS_CLASSES + 2, 0);
+    spex_columns_init(&columns, headings, SPEX_MODELS_CLASSES + 1, 0);
     spex_columns_add(&columns, "%zu", models->count);
     for (size_t c = 0; c < SPEX_MODELS_CLASSES; c++)
         spex_columns_add(&columns, "%zu", spex_models_count(models, spex_models_classes[c]));
-    spex_columns_add(&columns, "%zu", groups->count);
-    spex_columns_print(&columns, stdout);
+    spex_columns_print_within(&columns, stdout, &(struct spex_columns_room){.texts = 0});
+    printf("%zu switching points\n", groups->count);
 }
 
 /* A table of all kernels. Paths and names come from a file that may have any bytes. */
@@ -104,7 +102,8 @@ static void print_kernels(const struct spex_models *models, const struct spex_gr
         spex_make_printable(text);
         spex_columns_add(&columns, "%s", text);
     }
-    spex_columns_print(&columns, stdout);
+    columns.folded = true;
+    spex_columns_print_within(&columns, stdout, &(struct spex_columns_room){.texts = 2});
 }
 
 /* Draws by dot, in a process of its own. An exit status. */

@@ -5,7 +5,7 @@
 #define SPEX_TOOLS_MODELS_MODELS_GRAPH_H
 
 #include "explore/picture/picture.h"
-#include "model/training/groups.h"
+#include "model/fit/groups.h"
 
 struct spex_models_graph {
     const struct spex_models *models;

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "model/training/groups.h"
+#include "model/fit/groups.h"
 
 /* The classes in the order of the table. */
 enum { SPEX_MODELS_CLASSES = 6 };

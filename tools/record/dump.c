@@ -9,9 +9,9 @@
 static const char dump_usage[] =
     "usage: spex dump PID [WHY]\n"
     "\n"
-    "Asks the flight recorder of process PID (man spex-record) to write the last seconds to disk.\n"
-    "WHY, a text, goes into the trace as a mark. A recording that is no flight recorder only gets\n"
-    "the mark.\n";
+    "Asks the flight recorder of process PID (man spex-record) to write the last\n"
+    "seconds to disk. WHY, a text, goes into the trace as a mark. A recording that is\n"
+    "no flight recorder only gets the mark.\n";
 
 static const struct spex_syntax dump_syntax = {
     "dump", dump_usage, "the number of a process was expected", 1, 2, SPEX_OPTIONS_ANYWHERE};

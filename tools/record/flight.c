@@ -45,7 +45,6 @@ int spex_flight_open(struct spex_flight *flight) {
     flight->signal_fd = signalfd(-1, &asked, SFD_CLOEXEC | SFD_NONBLOCK);
     flight->begin = spex_instant_now();
     flight->memory.window_ns = (uint64_t)(flight->seconds * 1e9) + LATE_NS;
-    spex_trace_clock_begin();
     return flight->signal_fd < 0 ? -errno : 0;
 }
 
@@ -282,14 +281,15 @@ static void tell(const struct spex_flight *flight, const struct spex_flown *flow
 static int dump_write(const struct spex_flight *flight, const struct spex_flown *flown) {
     struct spex_trace_disk disk = {.keep = 0};
     struct spex_error error = {""};
-    const struct spex_trace_options options = {.directory = flight->directory,
-                                               .program = flown->program,
-                                               .process_id = flown->process_id,
-                                               .disk = &disk};
     double rate = spex_tick_rate_since(flight->begin);
     uint64_t window = (uint64_t)(flight->seconds * rate), now = spex_ticks();
     uint64_t first = flown->requests[0].ticks, until = first < now ? first : now;
     struct replay replay = {.from = until > window ? until - window : 0};
+    const struct spex_trace_options options = {.directory = flight->directory,
+                                               .program = flown->program,
+                                               .process_id = flown->process_id,
+                                               .from = replay.from,
+                                               .disk = &disk};
     if (spex_trace_open(&options, &replay.trace, &error))
         return spex_complain(SPEX_EXIT_FAILED, "dump: %s", error.text);
     if (flown->site_count)

@@ -28,40 +28,47 @@
 #include "tools/common/process_argument.h"
 #include "tools/common/stop_signals.h"
 #include "tools/common/verdict.h"
+#include "tools/record/record_functions.h"
 #include "tools/record/record_watch.h"
+#include "trace/trace.h"
 #include "trace/trace_limits.h"
 
 static const char record_usage[] =
-    "usage: spex record [-e PROBES] [-o DIR] [-b PERCENT] [--thread-budget PERCENT] [-f]\n"
-    "                   [--preload] [--keep SIZE] [--rotate SIZE|SECONDS]\n"
+    "usage: spex record [-e PROBES] [-o DIR] [-b PERCENT] [--thread-budget PERCENT]\n"
+    "                   [-f] [--preload] [--keep SIZE] [--rotate SIZE|SECONDS]\n"
     "                   -- PROGRAM [ARGUMENT…]\n"
     "       spex record [-e PROBES] [-o DIR] [-b PERCENT] [-f] [--keep SIZE]\n"
     "                   [--rotate SIZE|SECONDS] --pid PID\n"
-    "       spex record --flight SECONDS [--memory SIZE] [--dumps NUMBER] … -- PROGRAM, or --pid\n"
+    "       spex record --flight SECONDS [--memory SIZE] [--dumps NUMBER] …\n"
+    "                   -- PROGRAM, or --pid PID\n"
     "\n"
-    "Keeps the records of PROGRAM's probes, or of process PID's, as traces of CTF 1.8, which\n"
-    "babeltrace2 reads: a folder in DIR for each process. Ends with the program, or at Ctrl-C.\n"
+    "Keeps the records of PROGRAM's probes, or of process PID's, as traces of CTF\n"
+    "1.8, which babeltrace2 reads: a folder in DIR for each process. Ends with the\n"
+    "program, or at Ctrl-C.\n"
     "\n"
-    "  -e PROBES               which probes; SPEX_PROBES or all when absent: man spex_probes\n"
+    "  -e PROBES               which probes; SPEX_PROBES or all when absent: man\n"
+    "                          spex_probes; or functions of a program that was built\n"
+    "                          without spex, such as func:read:lat: see spex attach\n"
+    "                          --help\n"
     "  -o DIR                  where traces go, a new folder or an empty one;\n"
     "                          PROGRAM-DATE.trace when absent\n"
-    "  -b, --budget PERCENT    how much of its time probes may take, such as 2%; SPEX_BUDGET, or\n"
-    "                          as much as they do, when absent\n"
+    "  -b, --budget PERCENT    how much of its time probes may take, such as 2%;\n"
+    "                          SPEX_BUDGET, or as much as they do, when absent\n"
     "  --thread-budget PERCENT how much of any 10 ms a thread may lose to its records\n"
-    "  -f, --follow-forks      also children of forks that do not start spex themselves\n"
-    "  --preload               brings spex to a program without it whose libraries have probes,\n"
-    "                          such as Python with extension modules\n"
+    "  -f, --follow-forks      also children of forks that do not start spex\n"
+    "                          themselves\n"
+    "  --preload               brings spex to a program without it whose libraries\n"
+    "                          have probes, such as Python with extension modules\n"
     "  --keep SIZE             no more than this, such as 1G: the newest\n"
-    "  --rotate SIZE|SECONDS   a new file of each CPU after so many bytes, such as 64M, or so\n"
-    "                          many seconds, such as 60s\n"
-    "  --pid PID               a process that runs; afterwards its probes are as before\n"
+    "  --rotate SIZE|SECONDS   a new file of each CPU after so many bytes, such as\n"
+    "                          64M, or so many seconds, such as 60s\n"
+    "  --pid PID               a process that runs; afterwards its probes are as\n"
+    "                          before\n"
     "\n"
-    "  --flight SECONDS        keeps so much of the past, such as 5s, in memory, and writes it as "
-    "a\n"
-    "                          trace only when something asks for a dump: SIGUSR1 to this "
-    "command,\n"
-    "                          spex dump PID, spex_dump() in the program, spex watch, or "
-    "the\n"
+    "  --flight SECONDS        keeps so much of the past, such as 5s, in memory, and\n"
+    "                          writes it as a trace only when something asks for a\n"
+    "                          dump: SIGUSR1 to this command, spex dump PID,\n"
+    "                          spex_dump() in the program, spex watch, or the\n"
     "                          program's end by a signal\n"
     "  --memory SIZE           most memory for that; 64M when absent\n"
     "  --dumps NUMBER          most dumps; 16 when absent\n";
@@ -398,6 +405,37 @@ static int record_process(struct spex_record_watch *watch, const struct request 
     return record_finish(watch, request);
 }
 
+/* What makes no sense with functions. An exit status. */
+static int functions_check(const struct request *request) {
+    const char *wrong = request->flight          ? "--flight"
+                        : request->thread_budget ? "--thread-budget"
+                        : request->follow        ? "-f"
+                        : request->preload       ? "--preload"
+                                                 : NULL;
+    return wrong ? spex_complain(SPEX_EXIT_USAGE,
+                                 "record: functions (func:…, usdt:…) and %s do not go together",
+                                 wrong)
+                 : SPEX_EXIT_OK;
+}
+
+/* An exit status: that of a program that was run, unless only the recording has failed. */
+static int record_functions(struct spex_record_watch *watch, const struct request *request,
+                            int *by_signal) {
+    struct spex_record_functions record = {.recording = &watch->recording,
+                                           .functions = request->probes,
+                                           .budget = request->share,
+                                           .process = request->process,
+                                           .argv = request->argv};
+    int status = spex_record_functions(&record);
+    *by_signal = record.by_signal;
+    if (watch->recording.traces)
+        tell_verdict(watch);
+    else
+        rmdir(watch->recording.directory);
+    spex_trace_disk_free(&watch->recording.disk);
+    return status;
+}
+
 int spex_command_record(int argc, char **argv) {
     static struct spex_record_watch watch = {
         .listener = {.listening.socket.number = -1, .handover = {{.number = -1}, .own = -1}}};
@@ -405,20 +443,28 @@ int spex_command_record(int argc, char **argv) {
     struct request request = {.probes = NULL};
     char number[32];
     int by_signal = 0, status = record_parse(argc, argv, &request, &watch.recording);
-    status = status ? status : spex_probes_chosen("record", &request.probes);
+    bool functions = request.probes && spex_names_functions(request.probes);
+    if (!status)
+        status =
+            functions ? functions_check(&request) : spex_probes_chosen("record", &request.probes);
     if (status)
         return status;
     snprintf(number, sizeof(number), "%d", (int)request.process);
     status = directory_make(&request, request.process ? number : request.argv[0], directory);
     if (status)
         return status;
+    spex_trace_clock_begin();
     watch.recording.directory = directory;
     watch.begin_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    if (functions)
+        status = record_functions(&watch, &request, &by_signal);
     /* Not where it would stand in what the program writes to the terminal. */
-    if (!watch.recording.flight.seconds && (request.process || isatty(STDOUT_FILENO) != 1))
+    if (!functions && !watch.recording.flight.seconds &&
+        (request.process || isatty(STDOUT_FILENO) != 1))
         spex_progress_bar_init(&watch.bar, stderr);
-    status = request.process ? record_process(&watch, &request)
-                             : record_program(&watch, &request, &by_signal);
+    if (!functions)
+        status = request.process ? record_process(&watch, &request)
+                                 : record_program(&watch, &request, &by_signal);
     spex_listener_close(&watch.listener);
     if (by_signal)
         spex_launched_die_of(by_signal);

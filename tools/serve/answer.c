@@ -15,6 +15,16 @@ struct spex_pace_connection *spex_http_place(struct MHD_Connection *connection) 
     return info ? info->socket_context : NULL;
 }
 
+void spex_http_suspend(struct MHD_Connection *connection) {
+    spex_http_place(connection)->suspended = connection;
+    MHD_suspend_connection(connection);
+}
+
+void spex_http_go_on(struct MHD_Connection *connection) {
+    spex_http_place(connection)->suspended = NULL;
+    MHD_resume_connection(connection);
+}
+
 pid_t spex_http_process(struct MHD_Connection *connection) {
     int64_t process = 0;
     const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "process");
@@ -111,6 +121,6 @@ enum MHD_Result spex_http_json(struct spex_request *request, unsigned status, js
 enum MHD_Result spex_http_wait(struct spex_request *request) {
     request->next = request->server->waiting;
     request->server->waiting = request;
-    MHD_suspend_connection(request->connection);
+    spex_http_suspend(request->connection);
     return MHD_YES;
 }

@@ -87,10 +87,10 @@ static void take_end(void *user, struct spex_child *child) {
                                          : "it cannot be exported");
     download->child = NULL;
     download->state = SPEX_DOWNLOAD_EXPORTED;
-    MHD_resume_connection(download->connection);
+    spex_http_go_on(download->connection);
 }
 
-/* A trace, or what has changed in it since another one, `before`, which may be NULL. */
+/* A download: a trace, or its changes since the trace `before`, which may be NULL. */
 struct asked {
     const char *trace, *before;
     size_t format;
@@ -156,7 +156,7 @@ static enum MHD_Result begin(struct spex_request *request, const struct asked *a
     download->state = SPEX_DOWNLOAD_EXPORTS;
     download->request = request;
     download->connection = request->connection;
-    MHD_suspend_connection(request->connection);
+    spex_http_suspend(request->connection);
     return MHD_YES;
 }
 
@@ -257,14 +257,6 @@ void spex_download_forget(struct spex_server *server, const struct spex_request 
     struct spex_download *download = place(&server->shown, SPEX_DOWNLOAD_EXPORTED, request);
     if (download)
         release(download);
-}
-
-void spex_downloads_stop(struct spex_server *server) {
-    for (size_t d = 0; d < SPEX_DOWNLOADS; d++)
-        if (server->shown.downloads[d].state == SPEX_DOWNLOAD_EXPORTS) {
-            server->shown.downloads[d].state = SPEX_DOWNLOAD_EXPORTED;
-            MHD_resume_connection(server->shown.downloads[d].connection);
-        }
 }
 
 /* Commands that were ended may have left files. */

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "tools/serve/api.h"
+#include "tools/serve/gzip.h"
 #include "tools/serve/http.h"
 
 #define INTERVAL_NS 1000000000u
@@ -27,7 +28,7 @@ static ssize_t read_more(void *user, uint64_t position, char *block, size_t most
         if (!client->text)
             client->server->events.due_ns = spex_clock_ns(CLOCK_MONOTONIC);
         client->suspended = true;
-        MHD_suspend_connection(client->connection);
+        spex_http_suspend(client->connection);
         return 0;
     }
     size_t bytes = left < most ? left : most;
@@ -39,6 +40,7 @@ static ssize_t read_more(void *user, uint64_t position, char *block, size_t most
 static void end(void *user) {
     struct spex_events_client *client = user;
     free(client->text);
+    spex_gzip_end(client->gzip);
     *client = (struct spex_events_client){.connection = NULL};
 }
 
@@ -63,6 +65,12 @@ static int begin(struct spex_request *request, pid_t process) {
         spex_programs_begin(&server->programs, process);
     *client = (struct spex_events_client){
         .connection = request->connection, .server = server, .process = process};
+    const char *accept =
+        MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Accept-Encoding");
+    client->gzip = spex_gzip_is_accepted(accept) ? spex_gzip_begin() : NULL;
+    if (client->gzip)
+        MHD_add_response_header(response, "Content-Encoding", "gzip");
+    MHD_add_response_header(response, "Vary", "Accept-Encoding");
     spex_http_send(request, MHD_HTTP_OK, "text/event-stream; charset=utf-8", response);
     return 0;
 }
@@ -118,14 +126,26 @@ static char *state_text(struct spex_server *server, json_t *interval, size_t *by
     return text;
 }
 
+/* Replaces the text by a compressed one. Empty where memory is short. */
+static void compress_text(struct spex_events_client *client) {
+    size_t bytes = 0;
+    char *to =
+        client->text ? spex_gzip_part(client->gzip, client->text, client->bytes, &bytes) : NULL;
+    free(client->text);
+    client->text = to;
+    client->bytes = bytes;
+}
+
 static void client_resume(struct spex_events_client *client, json_t *interval) {
     free(client->text);
     client->sent = 0;
     client->bytes = 0;
     client->text = state_text(client->server, interval, &client->bytes);
+    if (client->gzip)
+        compress_text(client);
     client->suspended = false;
     spex_http_note_answer(client->connection);
-    MHD_resume_connection(client->connection);
+    spex_http_go_on(client->connection);
 }
 
 /* Gives clients that have taken the last state the new one. */
@@ -167,11 +187,6 @@ uint64_t spex_events_run(struct spex_server *server, uint64_t now_ns) {
     return events->due_ns;
 }
 
-void spex_events_stop(struct spex_events *events) {
-    for (size_t c = 0; c < SPEX_EVENTS_CLIENTS; c++)
-        if (events->clients[c].connection && events->clients[c].suspended) {
-            events->clients[c].suspended = false;
-            MHD_resume_connection(events->clients[c].connection);
-        }
+void spex_events_close(struct spex_events *events) {
     spex_intervals_free(&events->past);
 }

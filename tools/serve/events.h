@@ -15,6 +15,7 @@
 enum { SPEX_EVENTS_CLIENTS = 8 };
 
 struct MHD_Connection;
+struct spex_gzip;
 struct spex_request;
 struct spex_server;
 
@@ -27,6 +28,8 @@ struct spex_events_client {
     /* What is being sent; NULL: nothing yet. */
     char *text;
     size_t bytes, sent;
+    /* NULL: it takes nothing that is compressed. */
+    struct spex_gzip *gzip;
     /* The connection is suspended until there is more. */
     bool suspended;
 };
@@ -48,7 +51,7 @@ bool spex_events_anybody(const struct spex_events *events);
 /* Does what is due. Returns when that will be; UINT64_MAX: nobody watches. */
 uint64_t spex_events_run(struct spex_server *server, uint64_t now_ns);
 
-/* Lets all clients go on, before the daemon stops, and forgets what was told. */
-void spex_events_stop(struct spex_events *events);
+/* Forgets what was told. */
+void spex_events_close(struct spex_events *events);
 
 #endif

@@ -30,27 +30,55 @@ bool spex_gzip_is_accepted(const char *accept) {
     return false;
 }
 
-/* Room for all of it is there, so that one call compresses it. */
-static bool compress_into(const char *text, size_t bytes, char *to, size_t room, size_t *length) {
-    /* zlib's member is not const where ZLIB_CONST is not defined. */
-    z_stream stream = {.next_in = (Bytef *)(uintptr_t)text, .avail_in = (uInt)bytes};
+struct spex_gzip {
+    z_stream stream;
+};
+
+struct spex_gzip *spex_gzip_begin(void) {
+    struct spex_gzip *gzip = calloc(1, sizeof(*gzip));
     /* 15 + 16: a window of 32 KiB, and gzip's header. The fastest level: it holds up the server. */
-    if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-        return false;
-    stream.next_out = (Bytef *)to;
-    stream.avail_out = (uInt)room;
-    bool whole = deflate(&stream, Z_FINISH) == Z_STREAM_END;
-    *length = stream.total_out;
-    deflateEnd(&stream);
-    return whole;
+    if (gzip && deflateInit2(&gzip->stream, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8,
+                             Z_DEFAULT_STRATEGY) == Z_OK)
+        return gzip;
+    free(gzip);
+    return NULL;
 }
 
-char *spex_gzip_text(const char *text, size_t bytes, size_t *compressed) {
+void spex_gzip_end(struct spex_gzip *gzip) {
+    if (gzip)
+        deflateEnd(&gzip->stream);
+    free(gzip);
+}
+
+/* Room for all of it is made, so that one call compresses it. */
+static char *compress_part(struct spex_gzip *gzip, const char *text, size_t bytes, int flush,
+                           size_t *compressed) {
+    z_stream *stream = &gzip->stream;
     /* More than zlib's compressBound tells, for gzip's header and end. */
     size_t room = bytes + bytes / 1000 + 64;
     char *to = room < UINT_MAX ? malloc(room) : NULL;
-    if (to && compress_into(text, bytes, to, room, compressed))
+    if (!to)
+        return NULL;
+    /* zlib's member is not const where ZLIB_CONST is not defined. */
+    stream->next_in = (Bytef *)(uintptr_t)text;
+    stream->avail_in = (uInt)bytes;
+    stream->next_out = (Bytef *)to;
+    stream->avail_out = (uInt)room;
+    int status = deflate(stream, flush);
+    *compressed = room - stream->avail_out;
+    if (status == (flush == Z_FINISH ? Z_STREAM_END : Z_OK) && stream->avail_out)
         return to;
     free(to);
     return NULL;
+}
+
+char *spex_gzip_part(struct spex_gzip *gzip, const char *text, size_t bytes, size_t *compressed) {
+    return compress_part(gzip, text, bytes, Z_SYNC_FLUSH, compressed);
+}
+
+char *spex_gzip_text(const char *text, size_t bytes, size_t *compressed) {
+    struct spex_gzip *gzip = spex_gzip_begin();
+    char *to = gzip ? compress_part(gzip, text, bytes, Z_FINISH, compressed) : NULL;
+    spex_gzip_end(gzip);
+    return to;
 }

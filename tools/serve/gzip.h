@@ -15,4 +15,12 @@ bool spex_gzip_is_accepted(const char *accept);
 /* The text compressed, to be freed, and its length; NULL: there was no memory for it. */
 char *spex_gzip_text(const char *text, size_t bytes, size_t *compressed);
 
+/* A stream, which is compressed part by part. NULL: there was no memory. */
+struct spex_gzip *spex_gzip_begin(void);
+void spex_gzip_end(struct spex_gzip *gzip);
+
+/* As spex_gzip_text: the next part, which can be read when it has come. Where there is no memory it is
+ * left out. */
+char *spex_gzip_part(struct spex_gzip *gzip, const char *text, size_t bytes, size_t *compressed);
+
 #endif

@@ -306,6 +306,12 @@ void spex_http_resume(struct spex_server *server) {
     while (server->waiting) {
         struct spex_request *request = server->waiting;
         server->waiting = request->next;
-        MHD_resume_connection(request->connection);
+        spex_http_go_on(request->connection);
     }
+}
+
+void spex_http_resume_all(struct spex_server *server) {
+    for (unsigned c = 0; c < SPEX_PACE_CONNECTIONS; c++)
+        if (server->pace.connections[c].suspended)
+            spex_http_go_on(server->pace.connections[c].suspended);
 }

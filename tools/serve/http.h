@@ -60,10 +60,18 @@ bool spex_http_watches(const struct spex_server *server, pid_t process);
 /* Lets requests that have waited for a round go on. */
 void spex_http_resume(struct spex_server *server);
 
+/* Lets all connections go on that are suspended, before the daemon stops. */
+void spex_http_resume_all(struct spex_server *server);
+
 /* In answer.c, for all that answers. */
 
 /* The connection's place; NULL: there was none, and the connection is closed. */
 struct spex_pace_connection *spex_http_place(struct MHD_Connection *connection);
+
+/* A connection is suspended until somebody lets it go on, and in no other way: MHD ends the process
+ * where one is suspended when the daemon stops. */
+void spex_http_suspend(struct MHD_Connection *connection);
+void spex_http_go_on(struct MHD_Connection *connection);
 
 /* The part ?process=PID of the URL: 0 where there is none, negative where it is no number. */
 pid_t spex_http_process(struct MHD_Connection *connection);

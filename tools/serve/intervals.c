@@ -91,7 +91,7 @@ void spex_intervals_free(struct spex_intervals *intervals) {
         process_drop(intervals, p);
 }
 
-/* Who has the most memory forgets first. */
+/* Frees intervals of the process that has the most memory first. */
 static void make_room(struct spex_intervals *intervals) {
     while (intervals->bytes > SPEX_INTERVALS_BYTES) {
         struct spex_past *most = NULL;
@@ -225,7 +225,9 @@ static size_t probe_pack(struct spex_past *kept, const json_t *probe, double sec
         .values = (uint8_t)(value_count < VALUES_MOST ? value_count : VALUES_MOST),
         .buckets = (uint8_t)(bucket_count < BUCKETS_MOST ? bucket_count : BUCKETS_MOST),
         .first = (uint8_t)json_integer_value(json_object_get(histogram, "first")),
-        .rate = number_of(probe, "rate"),
+        /* What it is at least is no figure of a line. */
+        .rate =
+            json_is_true(json_object_get(probe, "rate_at_least")) ? NAN : number_of(probe, "rate"),
         .margin = share_of(probe, "count_margin", seconds),
         .overhead = share_of(probe, "overhead_seconds", program_seconds),
         .lost = number_of(probe, "lost"),

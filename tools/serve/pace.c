@@ -8,7 +8,8 @@ struct spex_pace_connection *spex_pace_open(struct spex_pace *pace, int socket, 
         struct spex_pace_connection *connection = &pace->connections[c];
         if (connection->state != SPEX_PACE_NONE)
             continue;
-        *connection = (struct spex_pace_connection){SPEX_PACE_REQUEST, socket, now_ns};
+        *connection = (struct spex_pace_connection){
+            .state = SPEX_PACE_REQUEST, .socket = socket, .since_ns = now_ns};
         pace->count++;
         return connection;
     }

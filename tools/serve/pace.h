@@ -26,10 +26,14 @@ enum spex_pace_state {
     SPEX_PACE_ANSWER
 };
 
+struct MHD_Connection;
+
 struct spex_pace_connection {
     enum spex_pace_state state;
     int socket;
     uint64_t since_ns;
+    /* Set while MHD has it suspended. */
+    struct MHD_Connection *suspended;
 };
 
 struct spex_pace {

@@ -14,7 +14,7 @@ void spex_protobuf_free(struct spex_protobuf *to) {
     *to = (struct spex_protobuf){.bytes = NULL};
 }
 
-void spex_protobuf_bytes(struct spex_protobuf *to, const void *bytes, size_t size) {
+static void bytes_add(struct spex_protobuf *to, const void *bytes, size_t size) {
     size_t room = to->room;
     while (!to->failed && size > room - to->size)
         room = room ? 2 * room : 4096;
@@ -39,7 +39,7 @@ static size_t varint_write(char bytes[VARINT_BYTES], uint64_t value) {
 void spex_protobuf_varint(struct spex_protobuf *to, uint64_t value) {
     char bytes[VARINT_BYTES];
     size_t size = varint_write(bytes, value);
-    spex_protobuf_bytes(to, bytes, size);
+    bytes_add(to, bytes, size);
 }
 
 static void tag(struct spex_protobuf *to, unsigned field, enum wire wire) {
@@ -58,14 +58,14 @@ void spex_protobuf_double(struct spex_protobuf *to, unsigned field, double value
     for (size_t b = 0; b < sizeof(bits); b++)
         bytes[b] = (char)(bits >> 8 * b);
     tag(to, field, FIXED64);
-    spex_protobuf_bytes(to, bytes, sizeof(bytes));
+    bytes_add(to, bytes, sizeof(bytes));
 }
 
 void spex_protobuf_text(struct spex_protobuf *to, unsigned field, const char *text) {
     size_t size = strlen(text);
     tag(to, field, LENGTH);
     spex_protobuf_varint(to, size);
-    spex_protobuf_bytes(to, text, size);
+    bytes_add(to, text, size);
 }
 
 size_t spex_protobuf_begin(struct spex_protobuf *to, unsigned field) {
@@ -77,7 +77,7 @@ size_t spex_protobuf_begin(struct spex_protobuf *to, unsigned field) {
 void spex_protobuf_end(struct spex_protobuf *to, size_t begun) {
     char length[VARINT_BYTES];
     size_t size = to->size - begun, bytes = varint_write(length, size);
-    spex_protobuf_bytes(to, length, bytes);
+    bytes_add(to, length, bytes);
     if (to->failed)
         return;
     memmove(to->bytes + begun + bytes, to->bytes + begun, size);

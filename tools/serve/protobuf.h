@@ -17,7 +17,6 @@ struct spex_protobuf {
 
 void spex_protobuf_free(struct spex_protobuf *to);
 
-void spex_protobuf_bytes(struct spex_protobuf *to, const void *bytes, size_t size);
 void spex_protobuf_varint(struct spex_protobuf *to, uint64_t value);
 
 /* Signed numbers that are small have small ones of these. */

@@ -215,13 +215,10 @@ int spex_server_open(struct spex_server *server, const struct spex_server_settin
 
 void spex_server_close(struct spex_server *server) {
     if (server->daemon) {
-        spex_http_resume(server);
-        spex_events_stop(&server->events);
-        spex_downloads_stop(server);
-        if (server->by.request && server->by.request->suspended)
-            MHD_resume_connection(server->by.request->connection);
+        spex_http_resume_all(server);
         MHD_stop_daemon(server->daemon);
     }
+    spex_events_close(&server->events);
     spex_shown_close(&server->shown);
     spex_programs_close(&server->programs);
     free(server->token);

@@ -80,8 +80,6 @@ enum MHD_Result spex_shown_traces(struct spex_request *request);
 /* In downloads.c. Exports that the clients do not wait for are ended. */
 enum MHD_Result spex_download_answer(struct spex_request *request);
 void spex_downloads_run(struct spex_server *server, uint64_t now_ns);
-/* Before the daemon stops: connections go on. */
-void spex_downloads_stop(struct spex_server *server);
 void spex_download_forget(struct spex_server *server, const struct spex_request *request);
 void spex_downloads_close(struct spex_shown *shown);
 

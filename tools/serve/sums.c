@@ -49,7 +49,7 @@ static bool room_for(struct spex_sums *sums, size_t count) {
     return true;
 }
 
-int spex_sums_order(const struct spex_sums_probe *one, const struct spex_sums_probe *other) {
+static int probe_order(const struct spex_sums_probe *one, const struct spex_sums_probe *other) {
     int order = strcmp(one->provider, other->provider);
     if (!order)
         order = strcmp(one->name, other->name);
@@ -59,7 +59,7 @@ int spex_sums_order(const struct spex_sums_probe *one, const struct spex_sums_pr
 }
 
 static int order_for_qsort(const void *one, const void *other) {
-    return spex_sums_order(one, other);
+    return probe_order(one, other);
 }
 
 /* The bounds of both kinds of buckets, so that a histogram is gone through once, in their order: made at
@@ -161,7 +161,7 @@ static void probe_of(struct spex_sums_probe *probe, const struct spex_profile *p
     const struct spex_profile_probe *from = &row->probe;
     name_probe(probe, from);
     probe->period = from->period;
-    probe->counts[SPEX_SUMS_EXECUTIONS] = spex_profile_executions(from);
+    probe->counts[SPEX_SUMS_EXECUTIONS] = spex_count_told(from);
     probe->margin = spex_count_margin(from);
     probe->counts[SPEX_SUMS_RECORDS] = (double)from->records;
     probe->counts[SPEX_SUMS_LOST] = from->lost;
@@ -259,9 +259,9 @@ static void join_probe(join *joined, struct spex_sums_probe *to,
 /* The probe of the same name, after `at`; NULL where there was no room for it. */
 static struct spex_sums_probe *same_probe(struct spex_sums *sums, size_t *at,
                                           const struct spex_sums_probe *like) {
-    while (*at < sums->count && spex_sums_order(&sums->probes[*at], like) < 0)
+    while (*at < sums->count && probe_order(&sums->probes[*at], like) < 0)
         ++*at;
-    bool same = *at < sums->count && spex_sums_order(&sums->probes[*at], like) == 0;
+    bool same = *at < sums->count && probe_order(&sums->probes[*at], like) == 0;
     return same ? &sums->probes[*at] : NULL;
 }
 
@@ -279,9 +279,9 @@ static void merge(struct spex_sums_probe *probes, const struct spex_sums *to,
                   const struct spex_sums *from, size_t fresh) {
     size_t count = 0, t = 0;
     for (size_t f = 0; f < from->count && fresh; f++) {
-        while (t < to->count && spex_sums_order(&to->probes[t], &from->probes[f]) < 0)
+        while (t < to->count && probe_order(&to->probes[t], &from->probes[f]) < 0)
             probes[count++] = to->probes[t++];
-        if (t < to->count && spex_sums_order(&to->probes[t], &from->probes[f]) == 0)
+        if (t < to->count && probe_order(&to->probes[t], &from->probes[f]) == 0)
             continue;
         fresh--;
         probes[count] =

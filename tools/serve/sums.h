@@ -116,7 +116,7 @@ struct spex_sums {
     /* Gauges: the greatest budget, probe sites, and those that are on. */
     double budget;
     uint64_t sites, sites_on;
-    /* In the order of spex_sums_order, once they are whole. */
+    /* By provider, name, id and type, once they are whole. */
     struct spex_sums_probe *probes;
     size_t count, room;
     /* Probes for which there was no room. */
@@ -130,9 +130,6 @@ void spex_sums_free(struct spex_sums *sums);
 
 /* Leaves out as many of the last probes; they have no series any more. */
 void spex_sums_cut(struct spex_sums *sums, size_t count);
-
-/* The order of probes: by provider, name, id and type. */
-int spex_sums_order(const struct spex_sums_probe *one, const struct spex_sums_probe *other);
 
 /* Adds a row of a profile to sums that are of `most` probes at most. 0, -ENOMEM or -EDQUOT. */
 int spex_sums_take(struct spex_sums *sums, const struct spex_profile *profile,

@@ -84,7 +84,7 @@ void spex_switch_take(struct spex_switch *by, uint64_t now_ns) {
     if (!by->request->suspended || !all_over(by))
         return;
     by->request->suspended = false;
-    MHD_resume_connection(by->request->connection);
+    spex_http_go_on(by->request->connection);
 }
 
 void spex_switch_end(struct spex_switch *by) {
@@ -171,7 +171,7 @@ static enum MHD_Result begin(struct spex_request *request, json_t *body) {
     }
     by->request = request;
     request->suspended = true;
-    MHD_suspend_connection(request->connection);
+    spex_http_suspend(request->connection);
     return MHD_YES;
 }
 

@@ -26,21 +26,26 @@
 
 static const char top_usage[] =
     "usage: spex top [PID|NAME] [-d SECONDS] [-b] [-t] [-n COUNT] [--verbose]\n"
-    "       spex top PID|NAME -e FUNCTIONS [--budget PERCENT] [-d SECONDS] [-b] [-t] [-n COUNT]\n"
+    "       spex top PID|NAME -e FUNCTIONS [--budget PERCENT] [-d SECONDS] [-b] [-t]\n"
+    "                [-n COUNT]\n"
     "\n"
-    "Shows the probes of the running program PID, or of the one called NAME, with what they have\n"
-    "measured in the last interval, and switches them: the key h tells how. A PID without spex\n"
-    "stands for the processes that it has started. Several are summed, with -b alone. Without PID\n"
-    "and NAME it takes the only program that runs, or lists those that do.\n"
+    "Shows the probes of the running program PID, or of the one called NAME, with\n"
+    "what they have measured in the last interval, and switches them: the key h tells\n"
+    "how. A PID without spex stands for the processes that it has started. Several\n"
+    "are summed, with -b alone. Without PID and NAME it takes the only program that\n"
+    "runs, or lists those that do.\n"
     "\n"
     "  -d SECONDS  from one refresh to the next, 0.05 to 3600; the default is 1\n"
-    "  -b          prints tables one after the other, without a terminal, until the program ends\n"
-    "  -t          figures since the program has started spex, not those of an interval\n"
+    "  -b          prints tables one after the other, without a terminal, until the\n"
+    "              program ends\n"
+    "  -t          figures since the program has started spex, not those of an\n"
+    "              interval\n"
     "  -n COUNT    ends after so many refreshes\n"
     "  --verbose   with -b, all notes below tables\n"
-    "  -e FUNCTIONS  functions of a program that was built without spex, such as func:malloc; see\n"
-    "              spex attach --help\n"
-    "  --budget PERCENT  with -e: how much of the program's CPU time it may take; 2% when absent\n";
+    "  -e FUNCTIONS  functions of a program that was built without spex, such as\n"
+    "                func:malloc; see spex attach --help\n"
+    "  --budget PERCENT  with -e: how much of the program's CPU time it may take; 2%\n"
+    "                    when absent\n";
 
 static const struct spex_syntax top_syntax = {"top", top_usage, "one program at most was expected",
                                               0,     1,         SPEX_OPTIONS_ANYWHERE};

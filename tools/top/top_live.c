@@ -335,7 +335,7 @@ static void live_run(struct live *live, unsigned long count) {
 int spex_top_live(struct spex_top_feed *feed, unsigned long count, bool totals) {
     struct live live = {
         .feed = feed,
-        .view = {.sort = SPEX_TOP_PROBE, .span = totals ? SPEX_TOP_START : SPEX_TOP_INTERVAL},
+        .view = {.sort = SPEX_TOP_SHARE, .span = totals ? SPEX_TOP_START : SPEX_TOP_INTERVAL},
         .signals = open_signals()};
     if (live.signals < 0)
         return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));

@@ -181,8 +181,9 @@ static void view_fill_figures(struct spex_top_view *view, enum spex_top_span spa
         if (!row)
             continue;
         struct spex_top_figures *figures = &row->figures[span];
-        figures->has_rate = spex_rate_known(probe);
-        figures->rate = spex_profile_rate(probe);
+        figures->rate_at_least = spex_rate_is_bound(probe);
+        figures->has_rate = spex_rate_known(probe) || figures->rate_at_least;
+        figures->rate = spex_rate_told(probe);
         figures->lost = probe->lost;
         figures->off = spex_profile_off(probe);
         figures->lost_shared = probe->lost > 0 && probe->lost_shared;
@@ -265,6 +266,7 @@ int spex_top_view_fill(struct spex_top_view *view, const struct spex_profile *no
         row_name_value(&rows[r], now);
     view_fill_figures(view, SPEX_TOP_INTERVAL, difference);
     view_fill_figures(view, SPEX_TOP_START, now);
+    view->early = !difference;
     view_fill_head(view, now, difference);
     spex_top_view_arrange(view);
     return 0;
@@ -317,23 +319,33 @@ static const char *row_text(const struct spex_top_row *row, enum spex_top_column
 
 /* Sorts text, periods and ids upwards, and other figures downwards. Rows without a figure come
  * last, also when the order is reversed. */
+static int order_in(const struct spex_top_view *view, enum spex_top_column column,
+                    const struct spex_top_row *one, const struct spex_top_row *other) {
+    int order;
+    if (spex_top_column_is_text(column)) {
+        order = strcasecmp(row_text(one, column), row_text(other, column));
+    } else {
+        enum spex_top_span span = view->early ? SPEX_TOP_START : view->span;
+        double x = row_number(one, span, column), y = row_number(other, span, column);
+        if ((x < 0) != (y < 0))
+            return x < 0 ? 1 : -1;
+        bool rising = column == SPEX_TOP_PERIOD || column == SPEX_TOP_ID;
+        order = rising ? (x > y) - (x < y) : (x < y) - (x > y);
+    }
+    return view->reversed ? -order : order;
+}
+
+/* Probes without times are in the order of their rates, as in the table of `spex run`, and those
+ * that are off in that of their names. */
 static int order_by_column(const void *a, const void *b, void *user) {
     const struct spex_top_view *view = user;
     const struct spex_top_row *one = &view->rows[*(const size_t *)a];
     const struct spex_top_row *other = &view->rows[*(const size_t *)b];
-    int order;
-    if (spex_top_column_is_text(view->sort)) {
-        order = strcasecmp(row_text(one, view->sort), row_text(other, view->sort));
-    } else {
-        double x = row_number(one, view->span, view->sort);
-        double y = row_number(other, view->span, view->sort);
-        if ((x < 0) != (y < 0))
-            return x < 0 ? 1 : -1;
-        bool rising = view->sort == SPEX_TOP_PERIOD || view->sort == SPEX_TOP_ID;
-        order = rising ? (x > y) - (x < y) : (x < y) - (x > y);
-    }
-    if (view->reversed)
-        order = -order;
+    int order = order_in(view, view->sort, one, other);
+    if (!order && view->sort == SPEX_TOP_SHARE)
+        order = order_in(view, SPEX_TOP_RATE, one, other);
+    if (!order && view->sort == SPEX_TOP_SHARE)
+        order = order_in(view, SPEX_TOP_PROBE, one, other);
     return order ? order : order_by_probe(one, other);
 }
 
@@ -458,6 +470,13 @@ static void lost_text(double lost, bool shared, int width, char *text, size_t si
             spex_quantity_within(lost, "", width - (int)strlen(about), number, sizeof(number)));
 }
 
+/* "≥": more is not known of it. */
+static void rate_text(double rate, bool at_least, int width, char *text, size_t size) {
+    char number[32];
+    spex_quantity_within(rate, "", width - at_least, number, sizeof(number));
+    snprintf(text, size, "%s%s", at_least ? "≥" : "", number);
+}
+
 /* A figure that is unknown is an empty cell. */
 void spex_top_cell(const struct spex_top_row *row, enum spex_top_span span,
                    enum spex_top_column column, int width, char *text, size_t size) {
@@ -470,6 +489,8 @@ void spex_top_cell(const struct spex_top_row *row, enum spex_top_span span,
         text[0] = '\0';
     else if (column == SPEX_TOP_SHARE || column == SPEX_TOP_OFF)
         spex_percent_within(number, 3, width, text, size);
+    else if (column == SPEX_TOP_RATE)
+        rate_text(number, row->figures[span].rate_at_least, width, text, size);
     else if (column == SPEX_TOP_LOST)
         lost_text(number, row->figures[span].lost_shared, width, text, size);
     else if (column >= SPEX_TOP_MEAN && spex_probe_type_ticks(row->type))

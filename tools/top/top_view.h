@@ -33,8 +33,9 @@ enum spex_top_span { SPEX_TOP_INTERVAL, SPEX_TOP_START, SPEX_TOP_SPANS };
 
 struct spex_top_figures {
     bool has_rate, has_values, has_share;
-    bool lost_shared;
-    /* Executions a second while the probe was on, or, by slices of the time, was held off. */
+    bool lost_shared, rate_at_least;
+    /* Executions a second while the probe was on, or, by slices of the time, was held off; or what
+     * they are at least. */
     double rate;
     /* Figures of the probe's first value: seconds, or a number. */
     double mean, p50, p99, max;
@@ -83,6 +84,8 @@ struct spex_top_view {
     size_t cursor;
     struct spex_top_row at;
     enum spex_top_span span;
+    /* There is no interval yet: rows are in the order of all since the start. */
+    bool early;
     enum spex_top_column sort;
     bool reversed;
     char filter[SPEX_TOP_FILTER_BYTES];

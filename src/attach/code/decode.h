@@ -37,6 +37,12 @@ struct spex_instruction {
     int64_t sinks;
     /* The registers of arguments that it writes, as bits by their places. */
     uint8_t writes;
+    /* It does the same elsewhere, if a distance of 4 bytes is changed, from its end to what it has in memory. Where that is in
+     * it; 0: it has none. */
+    bool movable;
+    unsigned distance_at;
+    /* It reads or writes memory at an address that a program may have wrong: a handler of signals may look at where it was. */
+    bool may_fault;
 };
 
 bool spex_can_decode(void);

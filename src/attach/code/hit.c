@@ -7,7 +7,7 @@
 
 const char *spex_hit_name(enum spex_hit hit) {
     static const char *const names[SPEX_HITS] = {"stepped", "nop",      "push", "jump", "branch",
-                                                 "call",    "long nop", "none", "slot"};
+                                                 "call",    "long nop", "none", "slot", "patch"};
     return names[hit];
 }
 

@@ -24,6 +24,8 @@ enum spex_hit {
     SPEX_HIT_NONE,
     /* No breakpoint: calls go through a slot to a stub. */
     SPEX_HIT_SLOT,
+    /* Nor is this: a jump to a trampoline is in the place of the first instructions. */
+    SPEX_HIT_PATCH,
     SPEX_HITS
 };
 

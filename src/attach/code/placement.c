@@ -177,6 +177,33 @@ static const char *choose_entry(const struct scan *scan, struct spex_place *entr
     return move_entry(scan, entry);
 }
 
+/* Nothing may lead behind the begin of the jump. */
+static const char *why_no_patch(const struct scan *scan) {
+    const struct spex_function_code *function = scan->function;
+    const struct spex_patchable *patch = &scan->placement->patch;
+    uint64_t last = patch->address + patch->bytes - 1;
+    if (patch->refused)
+        return patch->refused;
+    if (!function->bounded)
+        return "its end is not known";
+    if (!scan->whole)
+        return "not all of it can be decoded";
+    if (scan->indirect)
+        return "an indirect jump may lead into its first instructions";
+    if (scan->lowest <= last)
+        return "a branch leads into its first instructions";
+    if (function->reached(function->user, function->code.address, last))
+        return "other code may jump into its first instructions";
+    return NULL;
+}
+
+static void choose_patch(const struct scan *scan) {
+    const struct spex_code *code = &scan->function->code;
+    struct spex_patchable *patch = &scan->placement->patch;
+    spex_patchable_find(code->bytes, code->size, code->address, patch);
+    patch->refused = why_no_patch(scan);
+}
+
 static bool is_end(const struct spex_placement *placement, uint64_t address) {
     for (unsigned e = 0; e < placement->end_count; e++)
         if (placement->ends[e].address == address)
@@ -209,6 +236,7 @@ static void choose(struct scan *scan) {
     if (placement->entry.hit == SPEX_HIT_NONE)
         placement->refused = "the kernel has no breakpoint for it";
     choose_begin(scan, &first);
+    choose_patch(scan);
 }
 
 void spex_place_for_arguments(struct spex_placement *placement, uint8_t places) {

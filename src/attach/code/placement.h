@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "attach/code/hit.h"
+#include "attach/code/patchable.h"
 
 /* A part of an object's code, at its address there. */
 struct spex_code {
@@ -54,12 +55,14 @@ struct spex_placement {
     /* NULL, or why there is no place for an entry. */
     const char *refused;
     struct spex_place entry;
-    /* What a breakpoint there would be, where slots count. */
+    /* What a breakpoint there would be, where slots or a patch count. */
     enum spex_hit breakpoint;
     /* The first instruction. */
     struct spex_place first;
     /* The same where the ends are looked at, too: it is none of these. */
     struct spex_place begin;
+    /* Where a jump can be at its beginning. */
+    struct spex_patchable patch;
     /* Why the entry is there, and not at an instruction that costs less; "": nothing is to be said. */
     const char *why;
     /* NULL, or why the ends are not known. */

@@ -15,7 +15,6 @@
 #ifdef __x86_64__
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -23,21 +22,15 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "attach/slots/injected_code.h"
-#include "base/clock.h"
+#include "attach/slots/stops.h"
 
-/* Of 64 bits; what a call returns that is made again unless a handler is run meanwhile; seconds. */
-enum {
-    CODE_SEGMENT = 0x33,
-    RESTART_UNLESS_HANDLED = 514,
-    READ_BLOCKED = 0x420a,
-    SET_BLOCKED = 0x420b,
-    READ_RSEQ = 0x420f
-};
-static const double stop_seconds = 0.1, call_seconds = 5, step_seconds = 2e-5;
+/* Of 64 bits; seconds. */
+enum { CODE_SEGMENT = 0x33, READ_BLOCKED = 0x420a, SET_BLOCKED = 0x420b, READ_RSEQ = 0x420f };
+/* A thread that has not stopped yet goes on meanwhile. */
+static const double stop_seconds = 1, call_seconds = 5;
 
 /* struct ptrace_rseq_configuration and struct rseq_cs, which older headers lack; and where struct rseq has the address of
  * that. */
@@ -93,73 +86,6 @@ const char *spex_injection_refused(pid_t process) {
     return NULL;
 }
 
-/* Waits for the next stop. Returns its status; -1: there was none in time, or the thread has ended. */
-static int wait_stop(const struct tracing *tracing, double seconds) {
-    const struct timespec step = {.tv_nsec = (long)(step_seconds * 1e9)};
-    double end = spex_clock_seconds(CLOCK_MONOTONIC) + seconds;
-    int status;
-    pid_t got;
-    while ((got = waitpid(tracing->thread, &status, __WALL | WNOHANG)) == 0) {
-        if (spex_clock_seconds(CLOCK_MONOTONIC) > end)
-            return -1;
-        nanosleep(&step, NULL);
-    }
-    return got == tracing->thread && WIFSTOPPED(status) ? status : -1;
-}
-
-static bool is_trap(int status) {
-    return status >> 8 == (SIGTRAP | PTRACE_EVENT_STOP << 8);
-}
-
-static bool is_call(int status) {
-    return status >> 8 == (SIGTRAP | 0x80);
-}
-
-/* The signal that the thread gets when it goes on: the one it has stopped for; none of a stop of all threads. */
-static void let_go(const struct tracing *tracing, int status) {
-    intptr_t number = status >= 0 && status >> 16 == 0 && !is_call(status) ? WSTOPSIG(status) : 0;
-    ptrace(PTRACE_DETACH, tracing->thread, NULL, (void *)number);
-}
-
-/* Calls that the kernel makes again by itself, without their having an effect before; and those that end instead, as if a
- * signal had come, which are made again here. */
-static bool is_restarted(long number) {
-    static const long calls[] = {SYS_poll,  SYS_select,   SYS_nanosleep,      SYS_clock_nanosleep,
-                                 SYS_pause, SYS_wait4,    SYS_waitid,         SYS_futex,
-                                 SYS_ppoll, SYS_pselect6, SYS_restart_syscall};
-    for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++)
-        if (calls[c] == number)
-            return true;
-    return false;
-}
-
-static bool is_repeatable(long number) {
-    static const long calls[] = {
-        SYS_read,          SYS_accept,          SYS_accept4,     SYS_recvfrom,
-        SYS_recvmsg,       SYS_epoll_wait,      SYS_epoll_pwait, 441 /* epoll_pwait2 */,
-        SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_io_getevents};
-    for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++)
-        if (calls[c] == number)
-            return true;
-    return false;
-}
-
-/* Whether the thread can be stopped without noticing: it runs, or waits in such a call. */
-static bool may_stop(pid_t process, pid_t thread, bool repeatable) {
-    char path[64], text[32] = "";
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)process, (int)thread);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0)
-        close(fd);
-    if (got <= 0)
-        return false;
-    if (strncmp(text, "running", 7) == 0)
-        return !repeatable;
-    long number = strtol(text, NULL, 10);
-    return repeatable ? is_repeatable(number) : is_restarted(number);
-}
-
 /* Outside of system calls it may be in a section that is begun again when it is interrupted, which the kernel would not
  * notice. */
 static bool may_be_in_section(const struct tracing *tracing) {
@@ -188,12 +114,7 @@ static bool read_registers(struct tracing *tracing) {
                (void *)sizeof(tracing->blocked), &tracing->blocked) != 0 ||
         registers->cs != CODE_SEGMENT || may_be_in_section(tracing))
         return false;
-    if ((int64_t)registers->rax != -EINTR || (int64_t)registers->orig_rax < 0)
-        return true;
-    if (!is_repeatable((long)registers->orig_rax) && !is_restarted((long)registers->orig_rax))
-        return false;
-    registers->rax = (uint64_t)-RESTART_UNLESS_HANDLED;
-    return true;
+    return spex_stop_restart(registers);
 }
 
 static bool write_room(const struct tracing *tracing, const uint8_t *bytes) {
@@ -237,8 +158,8 @@ static int make_calls(const struct tracing *tracing, bool *made) {
         for (int end = 0; end < 2; end++) {
             if (ptrace(PTRACE_SYSCALL, tracing->thread, NULL, NULL) != 0)
                 return -1;
-            status = wait_stop(tracing, call_seconds);
-            if (status < 0 || !is_call(status))
+            status = spex_stop_wait(tracing->thread, call_seconds);
+            if (status < 0 || !spex_stop_is_call(status))
                 return status;
         }
         if (ptrace(PTRACE_GETREGS, tracing->thread, NULL, &registers) != 0)
@@ -256,17 +177,17 @@ static int make_calls(const struct tracing *tracing, bool *made) {
 /* Gives the thread its registers back where the kernel then decides about a call that was interrupted, and lets it go. What
  * it does not get back here the code gives it. */
 static void finish(struct tracing *tracing, int status) {
-    if (status >= 0 && is_call(status)) {
+    if (status >= 0 && spex_stop_is_call(status)) {
         ptrace(PTRACE_INTERRUPT, tracing->thread, NULL, NULL);
         ptrace(PTRACE_CONT, tracing->thread, NULL, NULL);
-        status = wait_stop(tracing, call_seconds);
+        status = spex_stop_wait(tracing->thread, call_seconds);
     }
     if (status < 0 || !set_blocked(tracing, tracing->blocked) ||
         ptrace(PTRACE_SETREGS, tracing->thread, NULL, &tracing->registers) != 0)
         return;
     if (tracing->written)
         write_room(tracing, tracing->before);
-    let_go(tracing, status);
+    spex_stop_let_go(tracing->thread, status);
 }
 
 /* -EAGAIN: it is traced. */
@@ -284,11 +205,11 @@ static int run_in(struct tracing *tracing, pid_t thread, bool traced) {
         return -EAGAIN;
     if (ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) != 0)
         return -EAGAIN;
-    int status = wait_stop(tracing, stop_seconds);
+    int status = spex_stop_wait(tracing->thread, stop_seconds);
     if (status < 0)
         return -EAGAIN;
-    if (!is_trap(status) || !read_registers(tracing)) {
-        let_go(tracing, status);
+    if (!spex_stop_is_trap(status) || !read_registers(tracing)) {
+        spex_stop_let_go(tracing->thread, status);
         return traced ? hold_first(tracing) : -EAGAIN;
     }
     if (!begin(tracing)) {
@@ -300,8 +221,8 @@ static int run_in(struct tracing *tracing, pid_t thread, bool traced) {
     return made ? 0 : -EIO;
 }
 
-/* Threads that can be stopped, those first which run, or wait in calls that go on by themselves. */
-static int run_in_any(struct tracing *tracing, bool repeatable) {
+/* Threads that do this. */
+static int run_in_any(struct tracing *tracing, enum spex_stop_doing doing) {
     char path[64];
     pid_t process = tracing->injection->process;
     snprintf(path, sizeof(path), "/proc/%d/task", (int)process);
@@ -310,7 +231,7 @@ static int run_in_any(struct tracing *tracing, bool repeatable) {
     int err = -EAGAIN;
     while (err == -EAGAIN && threads && (entry = readdir(threads))) {
         pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (thread > 0 && may_stop(process, thread, repeatable))
+        if (thread > 0 && spex_stop_doing(process, thread) == doing)
             err = run_in(tracing, thread, thread == process);
     }
     if (threads)
@@ -319,11 +240,11 @@ static int run_in_any(struct tracing *tracing, bool repeatable) {
 }
 
 static void run(struct tracing *tracing) {
+    static const enum spex_stop_doing order[] = {SPEX_STOP_RESTARTED, SPEX_STOP_REPEATED,
+                                                 SPEX_STOP_RUNS};
     tracing->err = hold_first(tracing);
-    if (tracing->err == -EAGAIN)
-        tracing->err = run_in_any(tracing, false);
-    if (tracing->err == -EAGAIN)
-        tracing->err = run_in_any(tracing, true);
+    for (size_t o = 0; tracing->err == -EAGAIN && o < sizeof(order) / sizeof(order[0]); o++)
+        tracing->err = run_in_any(tracing, order[o]);
     if (tracing->err == -EAGAIN)
         spex_fail(tracing->error, -EAGAIN, "none of its threads can be stopped unnoticed");
 }

@@ -58,33 +58,63 @@ static bool is_used(unsigned long segment) {
            (kill(about.shm_cpid, 0) == 0 || errno == EPERM);
 }
 
-/* Whether nothing is mapped at a region or near it; and whether one there is another command's. */
-static bool is_free(pid_t process, uint64_t code, bool *used) {
+void spex_code_regions_visit(pid_t process, void (*seen)(void *user, uint64_t code, bool used),
+                             void *user) {
     struct line line;
-    bool found = false, read = false;
     FILE *maps = open_maps(process);
-    *used = false;
+    while (maps && next_line(maps, &line))
+        if (line.shared && line.start > 2 * SPEX_STUB_PAGE)
+            seen(user, line.start - 2 * (uint64_t)SPEX_STUB_PAGE, is_used(line.segment));
+    if (maps)
+        fclose(maps);
+}
+
+bool spex_mappings_visit(pid_t process, void (*seen)(void *user, uint64_t start, uint64_t end),
+                         void *user) {
+    struct line line;
+    bool read = false;
+    FILE *maps = open_maps(process);
     while (maps && next_line(maps, &line)) {
         read = true;
-        found |=
-            line.start < code + SPEX_STUB_REGION + free_around && code < line.end + free_around;
-        *used |= line.shared && line.start == code + 2 * (uint64_t)SPEX_STUB_PAGE &&
-                 is_used(line.segment);
+        seen(user, line.start, line.end);
     }
     if (maps)
         fclose(maps);
-    return read && !found;
+    return read;
 }
 
-static bool add_region(struct spex_stub_region **list, size_t *count,
+/* A region's code, and whether anything is near it, or it is another command's. */
+struct look {
+    uint64_t code;
+    bool found, used;
+};
+
+static void look_at_mapping(void *user, uint64_t start, uint64_t end) {
+    struct look *look = user;
+    look->found |=
+        start < look->code + SPEX_STUB_REGION + free_around && look->code < end + free_around;
+}
+
+static void look_at_region(void *user, uint64_t code, bool used) {
+    struct look *look = user;
+    look->used |= used && code == look->code;
+}
+
+/* Whether nothing is mapped at a region or near it. */
+static bool is_free(pid_t process, uint64_t code) {
+    struct look look = {.code = code};
+    return spex_mappings_visit(process, look_at_mapping, &look) && !look.found;
+}
+
+/* What there is no room for is left out. */
+static void add_region(struct spex_stub_region **list, size_t *count,
                        const struct spex_stub_region *one) {
     struct spex_stub_region *grown = realloc(*list, (*count + 1) * sizeof(*grown));
     if (!grown)
-        return false;
+        return;
     grown[*count] = *one;
     *list = grown;
     ++*count;
-    return true;
 }
 
 /* The function's place in its page is the stub's. */
@@ -98,55 +128,33 @@ static struct spex_stub_region region_at(int memory, uint64_t code) {
     return region;
 }
 
-struct spex_stub_region *spex_stub_regions_left(pid_t process, size_t *count) {
-    char path[64];
-    struct line line;
-    struct spex_stub_region *list = NULL;
-    bool room = true;
-    snprintf(path, sizeof(path), "/proc/%d/mem", (int)process);
-    int memory = open(path, O_RDONLY | O_CLOEXEC);
-    FILE *maps = memory < 0 ? NULL : open_maps(process);
-    *count = 0;
-    while (maps && room && next_line(maps, &line)) {
-        struct spex_stub_region one = {.function = 0};
-        if (line.shared && !is_used(line.segment))
-            one = region_at(memory, line.start - 2 * (uint64_t)SPEX_STUB_PAGE);
-        room = !one.function || add_region(&list, count, &one);
-    }
-    if (maps)
-        fclose(maps);
-    if (memory >= 0)
-        close(memory);
-    return list;
-}
-
-/* Where a region is to be made, by code in this room. */
-struct place {
-    pid_t process;
+/* Those that were found, and the memory of their process. */
+struct finding {
     int memory;
-    uint64_t room;
+    struct spex_stub_region *list;
+    size_t count;
 };
 
-/* A stub of the function that an earlier command has left, or the place for a new one. */
-static int find_place(const struct place *place, struct spex_stub_region *region, bool *made,
-                      struct spex_error *error) {
-    uint64_t function = region->function;
-    bool used;
-    *made = false;
-    for (unsigned n = 1; n <= NUMBERS && !*made; n++) {
-        region->stub = spex_stub_address(function, n);
-        *made = region->stub && spex_imports_function_at(place->memory, region->stub) == function;
+static void find_left(void *user, uint64_t code, bool used) {
+    struct finding *finding = user;
+    struct spex_stub_region one = {.function = 0};
+    if (!used)
+        one = region_at(finding->memory, code);
+    if (one.function)
+        add_region(&finding->list, &finding->count, &one);
+}
+
+struct spex_stub_region *spex_stub_regions_left(pid_t process, size_t *count) {
+    char path[64];
+    struct finding finding = {.list = NULL};
+    snprintf(path, sizeof(path), "/proc/%d/mem", (int)process);
+    finding.memory = open(path, O_RDONLY | O_CLOEXEC);
+    if (finding.memory >= 0) {
+        spex_code_regions_visit(process, find_left, &finding);
+        close(finding.memory);
     }
-    if (*made) {
-        is_free(place->process, spex_stub_code(region->stub), &used);
-        return used ? spex_fail(error, -EBUSY, "another command counts its calls") : 0;
-    }
-    for (unsigned n = 1; n <= NUMBERS; n++) {
-        region->stub = spex_stub_address(function, n);
-        if (region->stub && is_free(place->process, spex_stub_code(region->stub), &used))
-            return 0;
-    }
-    return spex_fail(error, -ENOMEM, "there is no free place in its memory");
+    *count = finding.count;
+    return finding.list;
 }
 
 /* Gives a segment to the owner of a process. */
@@ -162,8 +170,8 @@ static int give_segment(int segment, pid_t process) {
 }
 
 /* Makes a segment that ends with those that have it. Returns its number, or a negative errno value. */
-static int make_segment(pid_t process, uint64_t **counters) {
-    int segment = shmget(IPC_PRIVATE, SPEX_STUB_PAGE, 0600);
+static int make_segment(pid_t process, size_t bytes, uint64_t **counters) {
+    int segment = shmget(IPC_PRIVATE, bytes, 0600);
     *counters = NULL;
     if (segment < 0)
         return -errno;
@@ -179,10 +187,9 @@ static int make_segment(pid_t process, uint64_t **counters) {
 }
 
 /* The calls that make a region, or give one that is there other counters. */
-static void fill_calls(struct spex_injection *injection, uint64_t stub, bool made, int segment) {
+static void fill_calls(struct spex_injection *injection, uint64_t code, bool made, int segment) {
     enum { NOREPLACE = 0x100000, WIPE = 18, REMAP = 040000 };
-    uint64_t code = spex_stub_code(stub), gate = spex_stub_gate(stub),
-             counters = spex_stub_counters(stub);
+    uint64_t gate = spex_stub_gate(code), counters = spex_stub_counters(code);
     const uint64_t flags = MAP_PRIVATE | MAP_ANONYMOUS | NOREPLACE;
     const struct spex_injected_call all[] = {
         {SYS_mmap, {code, SPEX_STUB_PAGE, PROT_READ | PROT_EXEC, flags}, code},
@@ -194,43 +201,36 @@ static void fill_calls(struct spex_injection *injection, uint64_t stub, bool mad
            injection->count * sizeof(all[0]));
 }
 
-/* Writes the code, opens the gate, and looks whether the process has these counters. */
-static int fill_region(int memory, const struct spex_stub_region *region,
-                       struct spex_error *error) {
-    static const uint64_t open_gate = 1, mark = 0x5be8;
-    uint8_t code[SPEX_STUB_PAGE];
-    uint64_t seen = 0, stub = region->stub;
-    spex_stub_write(stub, region->function, code);
+/* Writes the code, and looks whether the process has these counters. */
+static int fill_region(int memory, const struct spex_code_region_way *way,
+                       const struct spex_code_region *region, struct spex_error *error) {
+    static const uint64_t mark = 0x5be8;
+    uint64_t seen = 0;
     region->counters[0] = mark;
-    bool filled =
-        pwrite(memory, code, sizeof(code), (off_t)spex_stub_code(stub)) == sizeof(code) &&
-        pwrite(memory, &open_gate, sizeof(open_gate), (off_t)spex_stub_gate(stub)) ==
-            sizeof(open_gate) &&
-        spex_imports_function_at(memory, stub) == region->function &&
-        pread(memory, &seen, sizeof(seen), (off_t)spex_stub_counters(stub)) == sizeof(seen) &&
-        seen == mark;
+    bool filled = way->fill(way->user, region->code) &&
+                  pread(memory, &seen, sizeof(seen), (off_t)spex_stub_counters(region->code)) ==
+                      sizeof(seen) &&
+                  seen == mark;
     region->counters[0] = 0;
     return filled ? 0 : spex_fail(error, -EACCES, "its memory cannot be written");
 }
 
 /* Once. -EIO: something came between. */
-static int make_region(const struct place *place, struct spex_stub_region *region,
-                       struct spex_error *error) {
-    struct spex_injection injection = {
-        .process = place->process, .memory = place->memory, .room = place->room};
-    bool made;
-    int err = find_place(place, region, &made, error);
+static int make_region(struct spex_injection *injection, const struct spex_code_region_way *way,
+                       struct spex_code_region *region, struct spex_error *error) {
+    bool made = false;
+    int err = way->place(way->user, &region->code, &made, error);
     if (err)
         return err;
-    int segment = make_segment(place->process, &region->counters);
+    int segment = make_segment(injection->process, way->counter_bytes, &region->counters);
     if (!region->counters)
         return spex_fail(error, segment, "there is no shared memory: %s", strerror(-segment));
-    fill_calls(&injection, region->stub, made, segment);
-    err = spex_injection_run(&injection, error);
+    fill_calls(injection, region->code, made, segment);
+    err = spex_injection_run(injection, error);
     if (!err)
-        err = fill_region(place->memory, region, error);
+        err = fill_region(injection->memory, way, region, error);
     if (err)
-        spex_stub_region_leave(region);
+        spex_code_region_leave(region);
     return err;
 }
 
@@ -243,29 +243,88 @@ static bool shares_segments(pid_t process) {
            own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
-int spex_stub_region_make(pid_t process, int memory, struct spex_stub_region *region,
-                          struct spex_error *error) {
+int spex_code_region_make(pid_t process, int memory, const struct spex_code_region_way *way,
+                          struct spex_code_region *region, struct spex_error *error) {
     struct spex_slot_objects objects;
-    struct place place = {.process = process, .memory = memory};
+    struct spex_injection injection = {.process = process, .memory = memory};
     const char *refused = spex_injection_refused(process);
     if (refused)
         return spex_fail(error, -EPERM, "%s", refused);
     if (!shares_segments(process))
         return spex_fail(error, -EPERM, "it has an IPC namespace of its own: run this in there");
     int err = spex_slot_objects_read(&objects, process, memory, error);
-    place.room = err ? 0 : spex_slot_objects_room(&objects, SPEX_INJECTION_BYTES);
-    if (!err && !place.room)
+    injection.room = err ? 0 : spex_slot_objects_room(&objects, SPEX_INJECTION_BYTES);
+    if (!err && !injection.room)
         err = spex_fail(error, -ENOMEM, "there is no room for code in its objects");
     spex_slot_objects_free(&objects);
     if (err)
         return err;
     err = -EIO;
     for (unsigned t = 0; err == -EIO && t < TRIES; t++)
-        err = make_region(&place, region, error);
+        err = make_region(&injection, way, region, error);
+    return err;
+}
+
+void spex_code_region_leave(struct spex_code_region *region) {
+    shmdt(region->counters);
+    region->counters = NULL;
+}
+
+/* The stub that is to be made. */
+struct making {
+    pid_t process;
+    int memory;
+    uint64_t function, stub;
+};
+
+/* A stub of the function that an earlier command has left, or the place for a new one. */
+static int place_stub(void *user, uint64_t *code, bool *made, struct spex_error *error) {
+    struct making *making = user;
+    uint64_t function = making->function;
+    for (unsigned n = 1; n <= NUMBERS && !*made; n++) {
+        making->stub = spex_stub_address(function, n);
+        *made = making->stub && spex_imports_function_at(making->memory, making->stub) == function;
+    }
+    *code = spex_stub_code(making->stub);
+    if (*made) {
+        struct look look = {.code = *code};
+        spex_code_regions_visit(making->process, look_at_region, &look);
+        return look.used ? spex_fail(error, -EBUSY, "another command counts its calls") : 0;
+    }
+    for (unsigned n = 1; n <= NUMBERS; n++) {
+        making->stub = spex_stub_address(function, n);
+        *code = spex_stub_code(making->stub);
+        if (making->stub && is_free(making->process, *code))
+            return 0;
+    }
+    return spex_fail(error, -ENOMEM, "there is no free place in its memory");
+}
+
+/* Writes the code, and opens the gate. */
+static bool fill_stub(void *user, uint64_t code) {
+    static const uint64_t open_gate = 1;
+    const struct making *making = user;
+    uint8_t page[SPEX_STUB_PAGE];
+    spex_stub_write(making->stub, making->function, page);
+    return pwrite(making->memory, page, sizeof(page), (off_t)code) == sizeof(page) &&
+           pwrite(making->memory, &open_gate, sizeof(open_gate), (off_t)spex_stub_gate(code)) ==
+               sizeof(open_gate) &&
+           spex_imports_function_at(making->memory, making->stub) == making->function;
+}
+
+int spex_stub_region_make(pid_t process, int memory, struct spex_stub_region *region,
+                          struct spex_error *error) {
+    struct making making = {process, memory, region->function, 0};
+    const struct spex_code_region_way way = {SPEX_STUB_PAGE, &making, place_stub, fill_stub};
+    struct spex_code_region made = {.counters = NULL};
+    int err = spex_code_region_make(process, memory, &way, &made, error);
+    region->stub = making.stub;
+    region->counters = made.counters;
     return err;
 }
 
 void spex_stub_region_leave(struct spex_stub_region *region) {
-    shmdt(region->counters);
+    struct spex_code_region made = {.counters = region->counters};
+    spex_code_region_leave(&made);
     region->counters = NULL;
 }

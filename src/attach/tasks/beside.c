@@ -95,6 +95,17 @@ static int next_kept(const struct share *share, int from) {
     return next;
 }
 
+/* Closes all descriptors but these. */
+static void keep(const int *kept, size_t count) {
+    for (int from = 0, next; from < INT_MAX; from = next < INT_MAX ? next + 1 : next) {
+        next = INT_MAX;
+        for (size_t k = 0; k < count; k++)
+            next = nearer(kept[k], from, next);
+        if (next > from)
+            syscall(SYS_close_range, from, next - 1, 0);
+    }
+}
+
 /* The other process does not change what it has shared. A process that is killed at close_range leaves what it was the last to
  * hold, as it may be where all others have ended meanwhile: hence a session of its own. */
 static int hold_share(void *user) {
@@ -163,7 +174,10 @@ static int make_calls(void *user) {
     struct spex_beside *beside = user;
     syscall(SYS_setsid);
     syscall(SYS_prctl, PR_SET_NAME, "spex-beside", 0, 0, 0);
+    const int kept[] = {beside->wanted, beside->done, beside->end, beside->kept};
     bool wanted;
+    if (beside->orphaned)
+        keep(kept, sizeof(kept) / sizeof(kept[0]));
     while ((wanted = take(beside->wanted, beside->end)) && beside->call) {
         beside->result = beside->call(beside->argument);
         if (beside->result > beside->highest)
@@ -172,19 +186,28 @@ static int make_calls(void *user) {
     }
     if (!wanted && beside->orphaned)
         beside->orphaned(beside->left);
-    if (!wanted)
+    else if (!wanted)
         end_in_parts(beside->highest);
     syscall(SYS_exit, 0);
     return 0;
 }
 
 void spex_beside_open(struct spex_beside *beside) {
+    spex_beside_open_for(beside, NULL, NULL, -1);
+}
+
+/* Descriptors are shared by processes that close all of them when this one has ended. */
+void spex_beside_open_for(struct spex_beside *beside, void (*orphaned)(void *left), void *left,
+                          int kept) {
     *beside = (struct spex_beside){.wanted = eventfd(0, EFD_CLOEXEC),
                                    .done = eventfd(0, EFD_CLOEXEC),
                                    .end = (int)syscall(SYS_pidfd_open, getpid(), 0),
-                                   .ended = -1};
+                                   .ended = -1,
+                                   .orphaned = orphaned,
+                                   .left = left,
+                                   .kept = kept};
     if (beside->wanted >= 0 && beside->done >= 0 && beside->end >= 0)
-        beside->process = start(make_calls, beside, CLONE_FILES, &beside->stack);
+        beside->process = start(make_calls, beside, orphaned ? 0 : CLONE_FILES, &beside->stack);
     if (beside->process)
         beside->ended = (int)syscall(SYS_pidfd_open, beside->process, 0);
     if (beside->process && clock_getcpuclockid(beside->process, &beside->clock) != 0)
@@ -209,6 +232,27 @@ int spex_beside_call(struct spex_beside *beside, int (*call)(void *argument), vo
     beside->argument = argument;
     give(beside->wanted);
     return take(beside->done, beside->ended) ? beside->result : -EINTR;
+}
+
+struct apart {
+    int (*call)(void *argument);
+    void *argument;
+    int result;
+};
+
+static int make_call(void *user) {
+    struct apart *apart = user;
+    apart->result = apart->call(apart->argument);
+    syscall(SYS_exit, 0);
+    return 0;
+}
+
+int spex_beside_apart(int (*call)(void *argument), void *argument, double *used) {
+    struct apart apart = {call, argument, -EINTR};
+    void *stack;
+    pid_t process = start(make_call, &apart, CLONE_FILES, &stack);
+    *used += wait_for(process, stack);
+    return process ? apart.result : -EAGAIN;
 }
 
 double spex_beside_used(const struct spex_beside *beside) {

@@ -25,19 +25,28 @@ struct spex_beside {
     int result;
     /* The highest descriptor that calls have made. */
     int highest;
-    /* NULL, or what is to be done when this process has ended without a word. It may make system calls alone. */
+    /* NULL, or what is to be done when this process has ended without a word; and what that needs. */
     void (*orphaned)(void *left);
     void *left;
+    int kept;
 };
 
 /* Without room there is none, and calls are made by this process. It stays where it is until it is closed, by
  * a thread that lives as long. */
 void spex_beside_open(struct spex_beside *beside);
+/* One that makes no calls, but this one when this process has ended without a word: it may make system calls alone, and has no
+ * descriptor but `kept`. */
+void spex_beside_open_for(struct spex_beside *beside, void (*orphaned)(void *left), void *left,
+                          int kept);
 void spex_beside_close(struct spex_beside *beside);
 
 /* Returns what `call` returns: the highest descriptor that it has made, or a negative errno value. It may make system calls
  * alone. -EINTR: somebody has killed the other process. */
 int spex_beside_call(struct spex_beside *beside, int (*call)(void *argument), void *argument);
+
+/* Has a process that does nothing else make a call, and ends. It may make system calls alone. Returns what that does; -EINTR: it was
+ * killed; -EAGAIN: there is no room for it. `used` has the seconds of CPU time that it has taken added. */
+int spex_beside_apart(int (*call)(void *argument), void *argument, double *used);
 
 /* Seconds of CPU time that it has taken. */
 double spex_beside_used(const struct spex_beside *beside);

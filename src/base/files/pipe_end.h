@@ -16,7 +16,7 @@ int spex_pipe_wait(int fd, short events);
  * a negative errno value. */
 int spex_pipe_open(const char *path, int flags);
 
-/* What has failed, by these errors. */
+/* The operation that failed, by these errors. */
 const char *spex_pipe_error(int err);
 
 #endif

@@ -18,7 +18,8 @@ size_t spex_path_directory(const char *path) {
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-bool spex_path_is_foreign(const char *path, const struct stat *file) {
+/* Whether the file is another user's in a directory where everybody may put one. */
+static bool is_foreign(const char *path, const struct stat *file) {
     char directory[4096];
     struct stat place;
     size_t length = spex_path_directory(path);
@@ -33,7 +34,7 @@ bool spex_path_is_foreign(const char *path, const struct stat *file) {
            place.st_uid != file->st_uid;
 }
 
-/* What a link leads to, to be freed; NULL with errno. */
+/* The target of a link, to be freed; NULL with errno. */
 static char *link_target(const char *path) {
     char text[4096], *target = NULL;
     ssize_t length = readlink(path, text, sizeof(text));
@@ -53,7 +54,7 @@ int spex_path_trusted(const char *path, char **target) {
     for (int links = 0; *target; links++) {
         if (lstat(*target, &at) != 0 || !S_ISLNK(at.st_mode))
             return 0;
-        bool foreign = spex_path_is_foreign(*target, &at);
+        bool foreign = is_foreign(*target, &at);
         char *next = foreign || links == LINKS_MAX ? NULL : link_target(*target);
         int err = foreign ? -EACCES : links == LINKS_MAX ? -ELOOP : next ? 0 : -errno;
         spex_free(*target);
@@ -69,13 +70,13 @@ static int target_open(const char *target, int flags) {
     struct stat found;
     if (lstat(target, &found) != 0)
         flags |= flags & O_CREAT ? O_EXCL : 0;
-    else if (spex_path_is_foreign(target, &found))
+    else if (is_foreign(target, &found))
         return -EACCES;
     int fd = open(target, flags | O_NOFOLLOW, 0666);
     if (fd < 0)
         return -errno;
     /* It may have been replaced in between. */
-    if (fstat(fd, &found) == 0 && !spex_path_is_foreign(target, &found))
+    if (fstat(fd, &found) == 0 && !is_foreign(target, &found))
         return fd;
     close(fd);
     return -EACCES;

@@ -12,9 +12,6 @@
 /* Length of the path's directory with its slash; 0: the path is a name alone. */
 size_t spex_path_directory(const char *path);
 
-/* Whether the file is another user's in a directory where everybody may put one. */
-bool spex_path_is_foreign(const char *path, const struct stat *file);
-
 /* Follows the links at the end of the path; what they lead to need not be there. `*target` is to be
  * freed. 0; -EACCES: a link is foreign; or another negative errno value. */
 int spex_path_trusted(const char *path, char **target);

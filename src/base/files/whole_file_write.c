@@ -105,7 +105,7 @@ int spex_whole_file_write(const char *path, const void *bytes, size_t size,
     return err ? spex_fail(error, err, "cannot write %s: %s", path, spex_pipe_error(err)) : 0;
 }
 
-/* What is no regular file is only asked for its permissions: opening it may wait. */
+/* Of other than regular files only the permissions are checked: opening them may wait. */
 int spex_whole_file_check(const char *path) {
     struct stat old;
     char *target, *name = NULL;

@@ -27,16 +27,19 @@ static struct {
     struct spex_lock lock;
     bool abandoned;
     struct head *free[LARGEST + 1];
-    /* What is left of the newest chunk. */
+    /* The rest of the newest chunk. */
     char *at, *end;
-    /* The mappings. All lie between `low` and `high`, which only widen: read without the lock. */
-    struct {
-        char *begin;
-        size_t bytes;
-    } ranges[RANGES];
+    /* Of the mappings, which all lie between `low` and `high`. These only widen: they are read
+     * without the lock. */
     size_t count;
     uintptr_t low, high;
 } heap = {.lock = SPEX_LOCK_FREE, .low = UINTPTR_MAX};
+
+/* The mappings, of which `heap.count` are in use. Apart, since what is 0 takes no room in a file. */
+static struct {
+    char *begin;
+    size_t bytes;
+} ranges[RANGES];
 
 struct spex_lock *spex_heap_lock(void) {
     return &heap.lock;
@@ -67,8 +70,8 @@ static char *range_add(size_t bytes) {
     char *begin = spex_pages_take(bytes);
     if (!begin)
         return NULL;
-    heap.ranges[heap.count].begin = begin;
-    heap.ranges[heap.count++].bytes = bytes;
+    ranges[heap.count].begin = begin;
+    ranges[heap.count++].bytes = bytes;
     if ((uintptr_t)begin < heap.low)
         spex_store_relaxed(&heap.low, (uintptr_t)begin);
     if ((uintptr_t)begin + bytes > heap.high)
@@ -79,7 +82,7 @@ static char *range_add(size_t bytes) {
 /* RANGES: none has the address. */
 static size_t range_of(const void *memory) {
     for (size_t r = 0; r < heap.count; r++)
-        if ((size_t)((uintptr_t)memory - (uintptr_t)heap.ranges[r].begin) < heap.ranges[r].bytes)
+        if ((size_t)((uintptr_t)memory - (uintptr_t)ranges[r].begin) < ranges[r].bytes)
             return r;
     return RANGES;
 }
@@ -95,7 +98,7 @@ static struct head *take_small(size_t power) {
         heap.free[power] = head->next;
         return head;
     }
-    /* What is left of a chunk that is too little for this block is lost. */
+    /* A rest of the chunk that is too small for this block is lost. */
     if ((size_t)(heap.end - heap.at) < bytes) {
         char *chunk = range_add((size_t)1 << CHUNK);
         if (!chunk)
@@ -136,7 +139,7 @@ void spex_heap_give(void *memory) {
         heap.free[head->power] = head;
     } else {
         size_t range = range_of(memory);
-        heap.ranges[range] = heap.ranges[--heap.count];
+        ranges[range] = ranges[--heap.count];
         spex_pages_give_back(head, head->bytes);
     }
     unlock(locked);
@@ -164,7 +167,7 @@ size_t spex_heap_room(void *memory) {
 void spex_heap_unmap(void) {
     bool locked = lock();
     for (size_t r = 0; r < heap.count; r++)
-        spex_pages_give_back(heap.ranges[r].begin, heap.ranges[r].bytes);
+        spex_pages_give_back(ranges[r].begin, ranges[r].bytes);
     heap.count = 0;
     heap.at = heap.end = NULL;
     for (unsigned power = 0; power <= LARGEST; power++)

@@ -7,12 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "explore/findings/drift_error.h"
 #include "text/quantity.h"
 
 int spex_final_trials_add(struct spex_final_trials *trials, const struct spex_summary *summary,
                           const struct spex_trial *trial) {
     const struct spex_group *group = spex_summary_find(summary, trial->levels);
-    if (!trial->block || !group)
+    if (!group)
         return 0;
     if (trials->count == trials->room) {
         size_t room = trials->room ? 2 * trials->room : 32;
@@ -144,11 +145,13 @@ int spex_final_race_find(const struct spex_summary *summary, const struct spex_f
     struct spex_final_trial *sorted = calloc(trials->count, sizeof(*sorted));
     if (!sorted)
         return -ENOMEM;
+    size_t count = 0;
     for (size_t i = 0; i < trials->count; i++)
-        sorted[i] = trials->items[i];
-    qsort(sorted, trials->count, sizeof(*sorted), compare_blocks);
-    int err = replay(summary->space, sorted, trials->count, &finals, race);
-    race->trials = race->round ? trials->count : 0;
+        if (trials->items[i].block)
+            sorted[count++] = trials->items[i];
+    qsort(sorted, count, sizeof(*sorted), compare_blocks);
+    int err = replay(summary->space, sorted, count, &finals, race);
+    race->trials = race->round ? count : 0;
     if (!err && race->round) {
         find_leader(race, &finals, standings);
         judge(race, &finals);
@@ -184,8 +187,10 @@ int spex_final_race_ties(const struct spex_summary *summary, const struct spex_f
                               summary->space->criteria[0].goal == SPEX_MAXIMISE, standings, best);
         err = err ? err : spex_final_race_find(summary, trials, standings, race);
     }
-    if (!err)
+    if (!err) {
         spex_final_race_decide(race, standings, best);
+        err = spex_drift_widen(summary, trials, standings);
+    }
     for (size_t g = 0; !err && g < summary->count; g++)
         *tied += standings[g].tied;
     if (!err && *best != SPEX_RANKING_NONE)

@@ -8,20 +8,20 @@
 #include "measure/summary.h"
 #include "policies/explore/finals.h"
 
-/* A trial of finals. */
+/* A trial, as far as what is told of an exploration depends on the order of its trials. */
 struct spex_final_trial {
-    uint64_t block;
+    uint64_t block; /* 0: not of finals */
     size_t group;
     double value; /* of the first objective; NaN: it failed */
 };
 
-/* All trials of finals, in the order in which they ended. All zero: there are none. */
+/* All trials, in the order in which they ended. All zero: there are none. */
 struct spex_final_trials {
     struct spex_final_trial *items;
     size_t count, room;
 };
 
-/* Adds the trial, if it is one of finals. 0 or -ENOMEM. */
+/* Adds the trial, if its configuration is in the summary. 0 or -ENOMEM. */
 int spex_final_trials_add(struct spex_final_trials *trials, const struct spex_summary *summary,
                           const struct spex_trial *trial);
 void spex_final_trials_free(struct spex_final_trials *trials);
@@ -59,7 +59,7 @@ int spex_final_race_find(const struct spex_summary *summary, const struct spex_f
 void spex_final_race_decide(const struct spex_final_race *race, struct spex_ranking *standings,
                             size_t *best);
 
-/* Ranks all groups, with finals: the best and its standing, how many are tied, and the race. 0 or
+/* Ranks all groups, with finals and what a drift adds to errors: the best and its standing, how many are tied, and the race. 0 or
  * -ENOMEM. */
 int spex_final_race_ties(const struct spex_summary *summary, const struct spex_final_trials *trials,
                          struct spex_ranking *standing, size_t *best, size_t *tied,

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "explore/findings/drift_error.h"
 #include "policies/explore/configurations.h"
 
 /* Of two trials it says little how much they differ. */
@@ -88,18 +89,18 @@ static int compare_estimates(const void *a, const void *b, void *user) {
     return spex_findings_order(by->findings, by->space, *(const size_t *)a, *(const size_t *)b);
 }
 
-/* What finals have decided. */
+/* What finals have decided, and what a drift adds to errors. */
 static int findings_race(struct spex_findings *findings, const struct spex_summary *summary,
                          const struct spex_trials *trials) {
-    struct spex_final_trials of_finals = {.items = NULL};
+    struct spex_final_trials ordered = {.items = NULL};
     int err = 0;
     for (size_t t = 0; !err && t < trials->count; t++)
-        err = spex_final_trials_add(&of_finals, summary, &trials->items[t]);
-    err =
-        err ? err : spex_final_race_find(summary, &of_finals, findings->standings, &findings->race);
+        err = spex_final_trials_add(&ordered, summary, &trials->items[t]);
+    err = err ? err : spex_final_race_find(summary, &ordered, findings->standings, &findings->race);
     if (!err)
         spex_final_race_decide(&findings->race, findings->standings, &findings->best);
-    spex_final_trials_free(&of_finals);
+    err = err ? err : spex_drift_widen(summary, &ordered, findings->standings);
+    spex_final_trials_free(&ordered);
     return err;
 }
 

@@ -16,8 +16,6 @@
 /* Draws of the Monte Carlo estimate. */
 enum { DRAWS = 2000 };
 
-#define NORMAL_95 1.959964
-
 /* A configuration further from the leader than so many standard deviations of both is not drawn. */
 #define CONTENDER_DEVIATIONS 6.0
 
@@ -34,7 +32,8 @@ struct contender {
     double trials;
     double floor; /* lower bound of `variance`: the runs' own errors */
     double variance;
-    struct spex_belief belief;
+    struct spex_belief belief; /* by which a search decides, too */
+    struct spex_belief said;   /* by which intervals and chances are told */
     unsigned wins;
 };
 
@@ -47,6 +46,7 @@ struct field {
     double sign; /* -1 when the objective is maximised */
     bool exact;
     struct spex_noise noise;
+    double freedom; /* of all repeats; 0: nothing was repeated */
     struct spex_prior prior;
 };
 
@@ -105,6 +105,7 @@ static void field_learn_noise(struct field *field) {
         spex_noise_add(&sums, field->contenders[c].trials, field->contenders[c].squares);
     field->noise = spex_noise_of(&sums);
     field->exact = spex_noise_is_exact(&sums);
+    field->freedom = sums.all_freedom;
     double trust = field_trust_in_runs(field);
     for (size_t c = 0; c < field->count; c++) {
         struct contender *contender = &field->contenders[c];
@@ -138,6 +139,12 @@ static double contender_freedom(const struct field *field, const struct contende
     return field->noise.freedom + contender->trials - 1;
 }
 
+/* The same for what is told: no variance is known better than by all repeats there are. */
+static double told_freedom(const struct field *field, const struct contender *contender) {
+    double freedom = contender_freedom(field, contender);
+    return field->freedom > 0 ? fmin(freedom, field->freedom) : freedom;
+}
+
 /* The objective's value for a loss. */
 static double value_of(const struct field *field, double loss) {
     return spex_scale_value(&field->scale, field->sign * loss);
@@ -167,12 +174,13 @@ static double belief_quantile(const struct spex_belief *belief, double probabili
  * them. */
 static struct spex_belief whole_belief(const struct field *field,
                                        const struct contender *contender) {
-    struct spex_belief belief = contender->belief;
+    struct spex_belief belief = contender->said;
     double count = fmax(field->prior.count, 1), more = 0;
     double of_prior = (spex_prior_variance(&field->prior) + field->prior.uncertain / count) / count;
     for (unsigned k = 0; k < SPEX_BELIEF_PARTS; k++) {
         double among = belief.among[k >= SPEX_BELIEF_NOISES];
-        double chi = spex_belief_chi_squared(k, fmax(contender_freedom(field, contender), 1));
+        double chi =
+            spex_belief_chi_squared(&spex_belief_tail, k, fmax(told_freedom(field, contender), 1));
         double within = contender->variance / chi / contender->trials;
         double rest = within / (among + within); /* the prior's share of the mean */
         more += belief.weights[k] * rest * rest * of_prior;
@@ -200,9 +208,11 @@ static void ranking_set_interval(const struct field *field, const struct contend
 static void field_believe(struct field *field) {
     for (size_t c = 0; c < field->count; c++) {
         struct contender *contender = &field->contenders[c];
-        contender->belief =
-            spex_prior_belief(&field->prior, contender->mean, contender->variance,
-                              contender->trials, contender_freedom(field, contender));
+        double variance = contender->variance, trials = contender->trials;
+        contender->belief = spex_prior_belief(&field->prior, contender->mean, variance, trials,
+                                              contender_freedom(field, contender));
+        contender->said = spex_prior_belief_by(&spex_belief_tail, &field->prior, contender->mean,
+                                               variance, trials, told_freedom(field, contender));
     }
 }
 
@@ -221,9 +231,9 @@ static struct spex_ranking contender_standing(const struct field *field,
                                      .low = contender->value,
                                      .high = contender->value,
                                      .exact = true};
-    double reach = NORMAL_95 * whole_belief(field, contender).deviation;
-    double mean = contender->belief.mean;
-    double width = fabs(value_of(field, mean + reach) - value_of(field, mean - reach));
+    struct spex_belief belief = whole_belief(field, contender);
+    double width = fabs(value_of(field, belief_quantile(&belief, 0.025)) -
+                        value_of(field, belief_quantile(&belief, 0.975)));
     return (struct spex_ranking){.estimate = value_of(field, contender_score(field, contender)),
                                  .margin = width / 2};
 }
@@ -246,7 +256,7 @@ static double draw_normal(struct spex_draw *draw) {
 
 /* Draws a true mean from the posterior: a part of the mixture, then the mean. */
 static double draw_mean(const struct contender *contender, struct spex_draw *draw) {
-    const struct spex_belief *belief = &contender->belief;
+    const struct spex_belief *belief = &contender->said;
     double left = spex_draw_share(draw);
     unsigned k = 0;
     while (k + 1 < SPEX_BELIEF_PARTS && (left -= belief->weights[k]) > 0)
@@ -256,12 +266,12 @@ static double draw_mean(const struct contender *contender, struct spex_draw *dra
 
 /* Moves the configurations that have a chance of being the best to the front; returns how many. */
 static size_t field_select(struct field *field, size_t leader) {
-    struct spex_belief best = field->contenders[leader].belief;
+    struct spex_belief best = field->contenders[leader].said;
     size_t chances = 0;
     for (size_t c = 0; c < field->count; c++) {
         struct contender contender = field->contenders[c];
-        double reach = CONTENDER_DEVIATIONS * hypot(contender.belief.deviation, best.deviation);
-        if (contender.belief.mean - best.mean > reach)
+        double reach = CONTENDER_DEVIATIONS * hypot(contender.said.deviation, best.deviation);
+        if (contender.said.mean - best.mean > reach)
             continue;
         field->contenders[c] = field->contenders[chances];
         field->contenders[chances++] = contender;

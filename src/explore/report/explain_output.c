@@ -57,7 +57,7 @@ static void print_parameters(const struct spex_explanation *explanation, FILE *o
     spex_columns_add(&columns, "%" PRIu64, a->trials);
     spex_columns_add(&columns, "%" PRIu64, group_of(explanation, explanation->b)->trials);
     add_parameters(explanation, &columns);
-    spex_columns_print(&columns, out);
+    spex_columns_print_within(&columns, out, &(struct spex_columns_room){.texts = 7});
     for (size_t p = 0; p < space->parameter_count; p++)
         if (!levels_differ(explanation, p)) {
             char text[256];
@@ -99,7 +99,10 @@ static void print_text(const struct spex_explanation *explanation, bool all, FIL
     spex_columns_init(&columns, headings, 4, 1u | 1u << 3);
     for (size_t i = 0; i < count; i++)
         add_figure(&explanation->items[i], &columns);
-    spex_columns_print(&columns, out);
+    static const uint8_t order[] = {1, 2};
+    spex_columns_print_within(
+        &columns, out,
+        &(struct spex_columns_room){.texts = 1, .order = order, .count = sizeof(order)});
     if (explanation->unknown)
         fputs("?  each of the two needs more than one trial: whether it changed cannot be told\n",
               out);

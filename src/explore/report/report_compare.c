@@ -149,7 +149,8 @@ static void print_pairs(const struct both *both, FILE *out) {
         spex_levels_text(space, a->levels, text, sizeof(text));
         spex_columns_add(&columns, "%s", text);
     }
-    spex_columns_print(&columns, out);
+    columns.folded = true;
+    spex_columns_print_within(&columns, out, &(struct spex_columns_room){.texts = 0});
     if (comparison->apart_count > PAIRS_MAX)
         fprintf(out, "  and %zu more\n", comparison->apart_count - PAIRS_MAX);
 }

@@ -71,7 +71,8 @@ static void print_tied(const struct spex_study *study, FILE *out) {
     spex_columns_init(&columns, headings, 5, 1u << 4);
     for (size_t i = 0; i < findings->tied_count && i < TIED_MAX; i++)
         add_tied(study, findings->tied[i], &columns);
-    spex_columns_print(&columns, out);
+    columns.folded = true;
+    spex_columns_print_within(&columns, out, &(struct spex_columns_room){.texts = 0});
     if (findings->tied_count > TIED_MAX)
         fprintf(out, "and %zu more\n", findings->tied_count - TIED_MAX);
 }
@@ -183,7 +184,8 @@ static void print_race(const struct spex_study *study, FILE *out) {
     for (size_t f = 0; f < race->count; f++)
         if (race->finalists[f].out)
             add_finalist(study, &race->finalists[f], &columns);
-    spex_columns_print(&columns, out);
+    columns.folded = true;
+    spex_columns_print_within(&columns, out, &(struct spex_columns_room){.texts = 0});
 }
 
 /* There is a best one. */

@@ -190,7 +190,8 @@ static void print_front_rows(const struct spex_study *study, FILE *out) {
     spex_columns_init(&columns, headings, count + 2, 3u << count);
     for (size_t i = 0; i < findings->front_count && i < FRONT_MAX; i++)
         add_front(study, findings->front[i], &columns);
-    spex_columns_print(&columns, out);
+    columns.folded = true;
+    spex_columns_print_within(&columns, out, &(struct spex_columns_room){.texts = 0});
 }
 
 /* Prints the Pareto front of several objectives. */
@@ -286,7 +287,7 @@ static void print_effects(const struct spex_study *study, FILE *out) {
         if (parameters[p].count > 1 &&
             extreme_bin(&effects->parameters[p], true) < effects->parameters[p].bins.count)
             add_effect(study, p, &columns);
-    spex_columns_print(&columns, out);
+    spex_columns_print_within(&columns, out, &(struct spex_columns_room){.texts = 1u << 2});
     for (size_t i = 0; i < effects->interaction_count && i < PAIRS_MAX; i++) {
         const struct spex_interaction *pair = &effects->interactions[i];
         char text[64];
@@ -323,7 +324,7 @@ static void print_convergence(const struct spex_study *study, FILE *out) {
         last = at;
         step = turn % 3 == 1 ? step / 2 * 5 : step * 2;
     }
-    spex_columns_print(&columns, out);
+    spex_columns_print_within(&columns, out, &(struct spex_columns_room){.texts = 0});
     if (settled < count)
         fprintf(out, "the same configuration has been the best since trial %zu of %zu\n",
                 settled + 1, count);

@@ -49,7 +49,7 @@ static void print_thread_table(const struct spex_study *study, FILE *out) {
     add_thread_headings(space, &columns);
     for (size_t t = 0; t < space->parameters[space->threads_parameter].count; t++)
         add_thread_row(study, t, &columns);
-    spex_columns_print(&columns, out);
+    spex_columns_print_within(&columns, out, &(struct spex_columns_room){.texts = 0});
 }
 
 /* Nothing where the sentence is about all configurations. */

@@ -19,7 +19,7 @@
 
 #include <spex/policy.h>
 
-#include "site/selection/selection.h"
+#include "site/selection.h"
 #include "text/error.h"
 
 enum { SPEX_FLEET_UNITS_MAX = 256, SPEX_FLEET_INSTANCES_MAX = 1000000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of messages that several have. */
+/* Parts that several kinds of messages share. */
 #ifndef SPEX_FLEET_DECIDE_PARTS_H
 #define SPEX_FLEET_DECIDE_PARTS_H
 

@@ -303,24 +303,11 @@ static int take_rows(struct spex_fleet_sums *sums, struct spex_fleet_reports_ins
     return err;
 }
 
-/* Earlier releases do not tell when a collection began: the time that has passed tells it, where it
- * has become less. */
-static int begin_anew(struct spex_fleet_sums *sums, struct spex_fleet_reports_instance *instance) {
-    int err = join(sums, instance);
-    if (!err)
-        instance->types.count = 0;
-    return err;
-}
-
 static int take_profile(struct spex_fleet_sums *sums, struct spex_fleet_reports_instance *instance,
                         const struct spex_profile *profile, double now) {
     const struct spex_profile_process *process = &profile->process;
-    bool less = process->seconds < instance->seconds;
-    if (less && process->began_ns)
+    if (process->seconds < instance->seconds)
         return SPEX_FLEET_STALE;
-    int err = less ? begin_anew(sums, instance) : 0;
-    if (err)
-        return err;
     instance->heard = now;
     instance->seconds = process->seconds;
     instance->threads = process->threads;

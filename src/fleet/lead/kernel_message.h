@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "explore/store/circumstances.h"
-#include "model/training/training.h"
+#include "model/fit/training.h"
 
 /* Kernels and rows of a message, and its bytes. */
 enum { SPEX_KERNEL_ITEMS_MAX = 16, SPEX_KERNEL_ROWS_MAX = 4096, SPEX_KERNEL_BYTES = 1 << 20 };

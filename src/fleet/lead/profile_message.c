@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "observe/profile_reader.h"
+#include "observe/written_frames.h"
 #include "text/printable.h"
 #include "wire/profile_frames.h"
 
@@ -33,52 +34,26 @@ struct head {
 };
 
 struct message {
-    char *data;
-    size_t size, room;
+    struct spex_written_frames frames;
     /* Bytes before the first probe. */
     size_t begin;
 };
 
-/* Room for one more frame. NULL: no memory. */
-static char *frame_room(struct message *message) {
-    size_t room = message->size + SPEX_CONTROL_FRAME_BYTES;
-    if (room > message->room) {
-        char *grown = realloc(message->data, 2 * room);
-        if (!grown)
-            return NULL;
-        message->data = grown;
-        message->room = 2 * room;
-    }
-    return message->data + message->size;
-}
-
-static int add_entries(struct message *message, uint16_t kind, const void *entries, size_t bytes,
-                       size_t count) {
-    char *frame = frame_room(message);
-    struct spex_control_frame head = {
-        .kind = kind, .entry_bytes = (uint32_t)bytes, .count = (uint32_t)count};
-    if (!frame)
-        return -ENOMEM;
-    if (count)
-        memcpy(frame + sizeof(head), entries, bytes * count);
-    message->size += spex_frame_finish(frame, &head);
-    return 0;
-}
-
 static int add_values(struct message *message, const struct spex_values *values, unsigned series) {
-    char *frame = values ? frame_room(message) : NULL;
+    char *frame = values ? spex_written_frames_room(&message->frames) : NULL;
     if (!values || !frame)
         return values ? -ENOMEM : 0;
-    message->size += spex_frame_values(values, series, 0, frame);
-    frame = frame_room(message);
+    message->frames.bytes += spex_frame_values(values, series, 0, frame);
+    frame = spex_written_frames_room(&message->frames);
     if (!frame)
         return -ENOMEM;
-    message->size += spex_frame_spread(&values->spread, series, 0, frame);
+    message->frames.bytes += spex_frame_spread(&values->spread, series, 0, frame);
     return 0;
 }
 
 static int add_row(struct message *message, const struct spex_profile_row *row) {
-    int err = add_entries(message, SPEX_CONTROL_PROBE, &row->probe, sizeof(row->probe), 1);
+    int err = spex_written_frames_add(&message->frames, SPEX_CONTROL_PROBE, &row->probe,
+                                      sizeof(row->probe), 1);
     for (unsigned s = 0; s < row->probe.series && !err; s++) {
         err = add_values(message, row->values[s], s);
         err = err ? err : add_values(message, row->losses[s], s | SPEX_CONTROL_LOSSES);
@@ -95,57 +70,58 @@ static int begin(struct message *message, const struct spex_fleet_reports_by *by
                         .agent = by->agent,
                         .process = by->process,
                         .loaded_ns = by->loaded_ns};
-    message->size = 0;
-    if (!frame_room(message))
+    message->frames.bytes = 0;
+    if (!spex_written_frames_room(&message->frames))
         return -ENOMEM;
     memcpy(head.boot, by->boot, sizeof(head.boot));
-    memcpy(message->data, &head, sizeof(head));
-    message->size = sizeof(head);
+    memcpy(message->frames.data, &head, sizeof(head));
+    message->frames.bytes = sizeof(head);
     int err = !profile ? 0
-                       : add_entries(message, SPEX_CONTROL_PROCESS, &profile->process,
-                                     sizeof(profile->process), 1);
+                       : spex_written_frames_add(&message->frames, SPEX_CONTROL_PROCESS,
+                                                 &profile->process, sizeof(profile->process), 1);
     for (size_t t = 0; profile && t < profile->type_count && !err; t++)
         if (profile->types[t].used)
-            err = add_entries(message, SPEX_CONTROL_TYPES, &profile->types[t],
-                              sizeof(profile->types[t]), 1);
-    message->begin = message->size;
+            err = spex_written_frames_add(&message->frames, SPEX_CONTROL_TYPES, &profile->types[t],
+                                          sizeof(profile->types[t]), 1);
+    message->begin = message->frames.bytes;
     return err;
 }
 
 static int finish(struct message *message, struct spex_fleet_profile_writer *writer,
                   const struct spex_profile *profile) {
-    int err = profile ? add_entries(message, SPEX_CONTROL_DONE, NULL, 1, 0) : 0;
-    return err ? err : writer->send(writer->user, message->data, message->size);
+    int err =
+        profile ? spex_written_frames_add(&message->frames, SPEX_CONTROL_DONE, NULL, 1, 0) : 0;
+    return err ? err : writer->send(writer->user, message->frames.data, message->frames.bytes);
 }
 
 /* Adds a row, for which another message may be begun. */
 static int write_row(struct message *message, struct spex_fleet_profile_writer *writer,
                      const struct spex_profile *profile, const struct spex_profile_row *row) {
     int err = 0;
-    if (message->size > SPEX_FLEET_PROFILE_PART) {
+    if (message->frames.bytes > SPEX_FLEET_PROFILE_PART) {
         err = finish(message, writer, profile);
         err = err ? err : begin(message, &writer->by, profile);
     }
-    size_t before = message->size;
+    size_t before = message->frames.bytes;
     err = err ? err : add_row(message, row);
-    if (!err && message->size > SPEX_FLEET_PROFILE_BYTES - SPEX_CONTROL_FRAME_BYTES) {
+    if (!err && message->frames.bytes > SPEX_FLEET_PROFILE_BYTES - SPEX_CONTROL_FRAME_BYTES) {
         writer->left_out++;
-        message->size = before;
+        message->frames.bytes = before;
     }
     return err;
 }
 
 int spex_fleet_profile_write(struct spex_fleet_profile_writer *writer,
                              const struct spex_profile *profile) {
-    struct message message = {.data = NULL};
+    struct message message = {.begin = 0};
     writer->left_out = 0;
     int err = begin(&message, &writer->by, profile);
     for (size_t r = 0; profile && r < profile->row_count && !err; r++)
         if (writer->wanted(writer->user, &profile->rows[r].probe))
             err = write_row(&message, writer, profile, &profile->rows[r]);
-    if (!err && (!profile || message.size > message.begin))
+    if (!err && (!profile || message.frames.bytes > message.begin))
         err = finish(&message, writer, profile);
-    free(message.data);
+    free(message.frames.data);
     return err;
 }
 

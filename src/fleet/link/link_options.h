@@ -15,12 +15,12 @@
     }
 
 #define SPEX_LINK_USAGE                                                                            \
-    "  --nats URL           the NATS server, nats://HOST:PORT or, which is needed off loopback,\n" \
-    "                       tls://HOST:PORT\n"                                                     \
-    "  --credentials FILE   USER:PASSWORD, a token, or a .creds file of NATS; its owner alone "    \
-    "can\n"                                                                                        \
-    "                       read it\n"                                                             \
-    "  --tls-ca FILE        certificates that sign the server's, instead of the system's\n"        \
+    "  --nats URL           the NATS server, nats://HOST:PORT or, which is needed off\n"           \
+    "                       loopback, tls://HOST:PORT\n"                                           \
+    "  --credentials FILE   USER:PASSWORD, a token, or a .creds file of NATS; its\n"               \
+    "                       owner alone can read it\n"                                             \
+    "  --tls-ca FILE        certificates that sign the server's, instead of the\n"                 \
+    "                       system's\n"                                                            \
     "  --tls-cert FILE      the client's certificate\n"                                            \
     "  --tls-key FILE       and its key\n"
 

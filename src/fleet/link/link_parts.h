@@ -16,7 +16,7 @@ struct spex_link {
     /* The bucket that was used last. */
     kvStore *store;
     char bucket[SPEX_LINK_NAME_BYTES];
-    /* What the threads of the library tell. */
+    /* Events that the threads of the library report. */
     pthread_mutex_t lock;
     uint64_t connects;
     /* The last thing that the server has not permitted. */

@@ -213,7 +213,7 @@ static int only_class(struct spex_trial_master *master, struct spex_error *error
                      classes);
 }
 
-/* Waits for workers, as long as it takes. */
+/* Waits for workers, without a limit. */
 static int choose_class(struct spex_trial_master *master, struct spex_error *error) {
     double first = INFINITY, now = spex_clock_seconds(CLOCK_BOOTTIME);
     bool waits = false;
@@ -436,7 +436,7 @@ static void empty_queue(struct spex_queue *queue) {
     spex_queue_close(queue);
 }
 
-/* What is left belongs to nothing any more. It is removed as well as it can be. */
+/* Removes the rest of an exploration that has ended. Errors are ignored. */
 static int master_over(void *user, struct spex_error *error) {
     struct spex_trial_master *master = user;
     const char *exploration = master->offer.fleet.exploration;

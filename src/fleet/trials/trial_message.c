@@ -10,7 +10,7 @@
 #include "fleet/decide/parts.h"
 #include "fleet/trials/trial_parts.h"
 #include "measure/criterion.h"
-#include "site/selection/selection.h"
+#include "site/selection.h"
 #include "text/printable.h"
 #include "text/text_hash.h"
 

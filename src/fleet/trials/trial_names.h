@@ -9,7 +9,7 @@
 #include "explore/elsewhere.h"
 #include "fleet/link/link.h"
 
-/* What streams and subjects are of. */
+/* Kinds of streams and subjects. */
 #define SPEX_TRIALS  "trial"
 #define SPEX_RESULTS "result"
 #define SPEX_OFFERS  "offer"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What has come of a trial, as a message: all of what the store keeps of it. */
+/* The result of a trial as a message: all that the store keeps of it. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

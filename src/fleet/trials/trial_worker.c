@@ -114,7 +114,7 @@ static void forget_trial(struct worker *worker) {
     worker->runs = false;
 }
 
-/* What runs is given to another worker at once. */
+/* Ends the worker. A trial that was running is given to another one at once. */
 static void worker_close(struct worker *worker) {
     spex_runner_destroy(worker->place.runner);
     worker->place.runner = NULL;

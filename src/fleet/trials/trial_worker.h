@@ -12,7 +12,7 @@
 struct spex_trial_worker_options {
     struct spex_link_options link;
     const char *fleet;
-    /* What others call this host; NULL: its name. */
+    /* The name under which others know this host; NULL: its own. */
     const char *host;
     /* The space's file, and the program. */
     const char *space;

@@ -287,7 +287,8 @@ static void finding_free(struct finding *finding) {
     free(finding->splits);
 }
 
-/* The bounds between which a change is looked for beside its neighbours. */
+/* A change is searched for between the change before it, or the first value, and the change
+ * behind it, or the last value. */
 static size_t neighbour_before(const struct found *found, size_t change) {
     return change ? found->at[change - 1] : 0;
 }

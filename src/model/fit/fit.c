@@ -10,8 +10,10 @@
 
 #include "base/student.h"
 #include "model/fit/beyond.h"
+#include "model/fit/deviations.h"
 #include "model/fit/search.h"
 #include "model/fit/segments.h"
+#include "model/fit/singles.h"
 
 /* Terms that contribute less than this share of the model's greatest value do not count for its
  * class. */
@@ -61,20 +63,46 @@ static void model_set_covariance(const struct spex_least_squares *fit, double va
         model->terms[t].error = sqrt(model->covariance[t + 1][t + 1]);
 }
 
-/* Whether the terms are certain, and the residuals are no greater than the noise of repeated
- * measurements explains, or are small. The model is then a good fit, however low R² is because
- * of the noise. */
-static bool residual_is_noise(const struct spex_problem *problem,
+/* Whether the terms are certain. */
+static bool terms_are_certain(const struct spex_problem *problem,
                               const struct spex_least_squares *fit,
                               const struct spex_hypothesis *hypothesis) {
-    double freedom = (double)problem->data.count - (double)fit->columns;
-    if (problem->within_freedom < SPEX_NOISE_FREEDOM_MIN || !(freedom > 0))
-        return false;
-    double left = fit->squares / freedom;
+    double left = fit->squares / ((double)problem->data.count - (double)fit->columns);
     for (size_t c = hypothesis->constant; c < fit->columns; c++)
         if (fit->coefficients[c] < CERTAIN * sqrt(fmax(left, problem->noise) * fit->inverse[c][c]))
             return false;
-    return spex_left_is_noise(problem, fit) || left <= LEFT_SPREAD * LEFT_SPREAD;
+    return true;
+}
+
+/* Whether the residuals of single measurements go by no parameter: those of neighbours are no more alike than others. */
+static int residual_goes_by_nothing(const struct spex_problem *problem,
+                                    const struct spex_least_squares *fit,
+                                    const struct spex_hypothesis *hypothesis, bool *nothing) {
+    int err = 0;
+    *nothing = problem->points->parameter_count > 0;
+    for (size_t p = 0; p < problem->points->parameter_count && *nothing && !err; p++) {
+        bool may = true;
+        err = spex_deviations_go_by(problem, hypothesis, fit, p, &may);
+        *nothing = !may;
+    }
+    return err;
+}
+
+/* Whether the terms are certain, and the residuals are no greater than the noise of repeated
+ * measurements explains, or are small, or, where nothing was repeated, are chance. The model is then a good fit, however low R² is
+ * because of the noise. 0 or -ENOMEM. */
+static int residual_is_noise(const struct spex_problem *problem,
+                             const struct spex_least_squares *fit,
+                             const struct spex_hypothesis *hypothesis, bool *noise) {
+    double freedom = (double)problem->data.count - (double)fit->columns;
+    *noise = false;
+    if (!(freedom > 0) || !terms_are_certain(problem, fit, hypothesis))
+        return 0;
+    if (problem->within_freedom < SPEX_NOISE_FREEDOM_MIN)
+        return residual_goes_by_nothing(problem, fit, hypothesis, noise);
+    *noise =
+        spex_left_is_noise(problem, fit) || fit->squares / freedom <= LEFT_SPREAD * LEFT_SPREAD;
+    return 0;
 }
 
 static double values_mean(const double *values, size_t count) {
@@ -303,17 +331,19 @@ static void fit_take_segments(const struct spex_problem *problem,
 }
 
 /* The model of the best form. */
-static void fit_take_form(const struct spex_problem *problem, const struct spex_hypothesis *best,
-                          const struct spex_least_squares *squares, struct spex_model *model) {
+static int fit_take_form(const struct spex_problem *problem, const struct spex_hypothesis *best,
+                         const struct spex_least_squares *squares, struct spex_model *model) {
     spex_hypothesis_make_model(problem, best, squares, model);
     double variance = model_set_variance(problem, squares->squares, squares->columns, model);
     model_set_covariance(squares, variance, best->constant ? 0 : 1, model);
     model->adjusted_r2 = adjusted_r2(problem->points, model);
-    model->class =
-        model_classify(problem->points, model, residual_is_noise(problem, squares, best));
+    bool noise;
+    int err = residual_is_noise(problem, squares, best, &noise);
+    model->class = model_classify(problem->points, model, noise);
+    return err;
 }
 
-/* What is uncertain beyond the range is that of the last segment. */
+/* Beyond the range the uncertainty is that of the last segment. */
 static int fit_estimate_beyond(struct spex_fit_workspace *workspace, struct spex_hypothesis *best,
                                const struct spex_least_squares *squares,
                                struct spex_segments *segments, struct spex_fit *fit) {
@@ -338,8 +368,8 @@ static int fit_points(const struct spex_points *points, struct spex_fit *fit) {
     err = err ? err : spex_search(&workspace, &best);
     if (!err) {
         spex_hypothesis_judge(&workspace, &best, INFINITY, &squares);
-        fit_take_form(&problem, &best, &squares, &fit->model);
-        err = spex_segments_find(&segments, &problem, &best, &squares);
+        err = fit_take_form(&problem, &best, &squares, &fit->model);
+        err = err ? err : spex_segments_find(&segments, &problem, &best, &squares);
     }
     if (!err && segments.changes)
         fit_take_segments(&problem, &segments, fit);
@@ -347,6 +377,19 @@ static int fit_points(const struct spex_points *points, struct spex_fit *fit) {
     spex_segments_free(&segments);
     spex_fit_workspace_free(&workspace);
     spex_problem_free(&problem);
+    return err;
+}
+
+/* Where no formula follows the points, it may be because of single measurements that are outliers. */
+static int fit_without_singles(struct spex_points *points, struct spex_fit *fit) {
+    struct spex_fit without = {.points = 0};
+    size_t all = points->count;
+    int err = spex_points_leave_out_singles(points);
+    if (err || points->count == all)
+        return err;
+    err = fit_points(points, &without);
+    if (!err && without.model.class != SPEX_MODEL_UNKNOWN)
+        *fit = without;
     return err;
 }
 
@@ -358,6 +401,8 @@ int spex_fit(const struct spex_measurements *measured, struct spex_fit *fit) {
     *fit = (struct spex_fit){.points = 0};
     err = spex_points_make(&points, measured);
     err = err ? err : fit_points(&points, fit);
+    if (!err && fit->model.class == SPEX_MODEL_UNKNOWN)
+        err = fit_without_singles(&points, fit);
     if (!err && !model_is_finite(&fit->model))
         err = -ERANGE;
     fit->points = points.count;

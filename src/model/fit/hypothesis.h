@@ -23,7 +23,7 @@ struct spex_hypothesis {
  * errors below it do not tell forms apart. */
 double spex_score(double count, double error, double noise, double complexity, size_t terms);
 
-/* What the form's functions and terms add to its score. */
+/* The penalty for the form's functions and terms in its score. */
 double spex_hypothesis_price(const struct spex_hypothesis *hypothesis, size_t parameters);
 
 /* Room for the columns of one hypothesis at a time. */

@@ -20,7 +20,7 @@ int spex_part_make(struct spex_part *part, const struct spex_problem *whole, siz
                    double low, double high, bool behind);
 void spex_part_free(struct spex_part *part);
 
-/* What forms cost, summed over parts. */
+/* Costs of forms, summed over parts. */
 struct spex_cost {
     /* Points. */
     double count;

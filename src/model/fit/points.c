@@ -4,7 +4,6 @@
  * measurements correlated ones are worth. O(n log n). */
 #define _GNU_SOURCE
 #include "model/fit/points.h"
-#include "base/ascending.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,16 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An outlier is further from the median than OUTLIER_DEVIATIONS standard deviations, estimated
- * from the median absolute deviation (MAD), and than OUTLIER_SHARE of the median. */
-#define OUTLIER_DEVIATIONS 4
-#define OUTLIER_SHARE      0.25
-#define OUTLIER_ROWS_MIN   3
-#define NORMAL_PER_MAD     1.4826
-/* Where more than OUTLIERS_MOST of at least MODES_ROWS_MIN measurements would be outliers, the
- * time has several modes, and all measurements count in the mean. */
-#define MODES_ROWS_MIN     10
-#define OUTLIERS_MOST      0.1
+#include "base/ascending.h"
+#include "model/fit/singles.h"
 
 /* If there are too many combinations, values in the same part of an octave become one point. An
  * octave has this many parts at first; the number is halved until there are few enough points. */
@@ -60,8 +51,8 @@ static double outlier_distance(const double *values, double *scratch, size_t cou
     for (size_t v = 0; v < count; v++)
         scratch[v] = fabs(values[v] - middle);
     qsort(scratch, count, sizeof(*scratch), spex_ascending);
-    return fmax(OUTLIER_DEVIATIONS * NORMAL_PER_MAD * median(scratch, count),
-                OUTLIER_SHARE * fabs(middle));
+    return fmax(SPEX_OUTLIER_DEVIATIONS * SPEX_NORMAL_PER_MAD * median(scratch, count),
+                SPEX_OUTLIER_SHARE * fabs(middle));
 }
 
 /* Number of values further than `distance` from `middle`. */
@@ -78,12 +69,12 @@ static double count_beyond(const double *values, size_t count, double middle, do
 static double point_summarise(struct spex_points *points, size_t point, double *values,
                               double *scratch, size_t count, double *centre) {
     double middle = 0, distance = INFINITY, mean = 0, squares = 0, used = 0;
-    if (count >= OUTLIER_ROWS_MIN) {
+    if (count >= SPEX_OUTLIER_ROWS_MIN) {
         qsort(values, count, sizeof(*values), spex_ascending);
         middle = median(values, count);
         distance = outlier_distance(values, scratch, count);
-        if (count >= MODES_ROWS_MIN &&
-            count_beyond(values, count, middle, distance) > OUTLIERS_MOST * (double)count)
+        if (count >= SPEX_MODES_ROWS_MIN &&
+            count_beyond(values, count, middle, distance) > SPEX_OUTLIERS_MOST * (double)count)
             distance = INFINITY;
     }
     for (size_t v = 0; v < count; v++) {
@@ -96,6 +87,7 @@ static double point_summarise(struct spex_points *points, size_t point, double *
     points->times[point] = mean;
     points->rows[point] = used;
     points->variances[point] = used > 1 ? squares / (used - 1) : 0;
+    points->few[point] = count < SPEX_OUTLIER_ROWS_MIN;
     points->outliers += count - (size_t)used;
     *centre = middle;
     return distance;
@@ -172,7 +164,10 @@ int spex_points_allocate(struct spex_points *points, size_t count) {
     points->times = calloc(count + 1, sizeof(double));
     points->rows = calloc(count + 1, sizeof(double));
     points->variances = calloc(count + 1, sizeof(double));
-    return points->parameters && points->times && points->rows && points->variances ? 0 : -ENOMEM;
+    points->few = calloc(count + 1, sizeof(bool));
+    return points->parameters && points->times && points->rows && points->variances && points->few
+               ? 0
+               : -ENOMEM;
 }
 
 /* Makes a point of each group of rows with equal keys. The point's parameters are the means of the
@@ -250,5 +245,6 @@ void spex_points_free(struct spex_points *points) {
     free(points->times);
     free(points->rows);
     free(points->variances);
+    free(points->few);
     *points = (struct spex_points){.count = 0};
 }

@@ -5,6 +5,7 @@
 #ifndef SPEX_MODEL_FIT_POINTS_H
 #define SPEX_MODEL_FIT_POINTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,8 @@ struct spex_points {
     double *rows;
     /* Variances of single measurements; 0: there is one. */
     double *variances;
+    /* So few measurements that they cannot tell which of them are outliers. */
+    bool *few;
     /* Measurements that were left out. */
     size_t outliers;
 };

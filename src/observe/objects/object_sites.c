@@ -15,7 +15,7 @@
 
 #include <spex/record.h>
 
-#include "functions/functions.h"
+#include "kernels/functions.h"
 #include "observe/objects/elf_file.h"
 #include "site/provider.h"
 #include "site/site_text.h"

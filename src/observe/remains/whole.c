@@ -13,7 +13,7 @@
 #include "observe/remains/remains.h"
 #include "stats/tracer.h"
 
-/* What is made of the records. */
+/* Figures of the records. */
 struct making {
     struct spex_tracer *tracer;
     uint64_t records;

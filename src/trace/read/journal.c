@@ -240,26 +240,32 @@ static int stop_at(struct reading *reading, const char *why) {
     return 1;
 }
 
+/* A writer that is killed, or that still writes, may have written a part of its last frame. */
+static int end_within_frame(struct reading *reading) {
+    reading->journal->finished = false;
+    return 1;
+}
+
 /* The first frame tells the layout of the trace. */
 static int layout_refuse(struct reading *reading, unsigned version) {
     return spex_fail(&reading->refused, -EPROTONOSUPPORT,
-                     "%s: the trace has layout %u, and %u to %u was expected",
-                     reading->journal->path, version, SPEX_JOURNAL_OLDEST, SPEX_JOURNAL_VERSION);
+                     "%s: the trace has layout %u, and %u was expected", reading->journal->path,
+                     version, SPEX_JOURNAL_VERSION);
 }
 
-/* 0; 1: the journal ends here, for a reason that was told; or a negative errno value. */
+/* 0; 1: the journal ends here; or a negative errno value. */
 static int next_frame(struct reading *reading) {
     struct spex_journal_header head;
     uint64_t left = reading->size - reading->offset;
     if (left < sizeof(head))
-        return stop_at(reading, "the last frame is torn");
+        return end_within_frame(reading);
     int err = read_all(reading->fd, &head, sizeof(head), reading->offset);
     if (err)
         return err;
     uint64_t bytes = (uint64_t)head.count * head.entry_bytes;
     if (head.magic != SPEX_JOURNAL_MAGIC)
         return stop_at(reading, "the beginning of a frame was expected");
-    bool known = head.version >= SPEX_JOURNAL_OLDEST && head.version <= SPEX_JOURNAL_VERSION;
+    bool known = head.version == SPEX_JOURNAL_VERSION;
     if (!known && reading->offset == 0)
         return layout_refuse(reading, head.version);
     if (!known)
@@ -267,7 +273,7 @@ static int next_frame(struct reading *reading) {
     if (bytes > FRAME_BYTES_MAX)
         return stop_at(reading, "the frame is longer than any that is written");
     if (bytes > left - sizeof(head))
-        return stop_at(reading, "the last frame is torn");
+        return end_within_frame(reading);
     err = body_read(reading, bytes);
     if (!err && bytes)
         err = take_frame(reading, &head, bytes);

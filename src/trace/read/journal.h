@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The journal of a process's trace: what spex itself needs to read the trace again. Nothing in it
- * is trusted: each frame is checked, texts are made printable, and a frame that is torn or
- * malformed ends the reading with a problem; what came before it is kept. */
+ * is trusted: each frame is checked, texts are made printable, and a malformed
+ * frame ends the reading with a problem; what came before it is kept. A frame that the file's end
+ * cuts off is that of a writer that was killed, or that still writes. */
 #ifndef SPEX_TRACE_READ_JOURNAL_H
 #define SPEX_TRACE_READ_JOURNAL_H
 

@@ -20,6 +20,8 @@
 /* What begins a packet: the magic number and the uuid. */
 #define BEGIN_BYTES (sizeof(uint32_t) + SPEX_TRACE_UUID_BYTES)
 
+static const char cut_off[] = "the last packet is cut off";
+
 struct indexing {
     const char *path;
     const uint8_t *uuid;
@@ -67,7 +69,7 @@ static const char *head_fault(const struct indexing *indexing,
         head->packet_bits / 8 > SPEX_PACKET_PLACE_BYTES_MAX)
         return "the packet's size is impossible";
     if (head->packet_bits / 8 > left)
-        return "the last packet is cut off";
+        return cut_off;
     if (head->end < head->begin)
         return "the packet ends before it begins";
     return NULL;
@@ -140,10 +142,13 @@ static int skip_damage(struct indexing *indexing, const char *fault) {
     int64_t next = find_next(indexing);
     if (next < 0)
         return (int)next;
-    spex_recording_problem(indexing->problems,
-                           "%s: at byte %llu of %llu: %s; %llu bytes are left out", indexing->path,
-                           (unsigned long long)indexing->offset, (unsigned long long)indexing->size,
-                           fault, (unsigned long long)((uint64_t)next - indexing->offset));
+    bool is_end = fault == cut_off && (uint64_t)next == indexing->size;
+    if (!is_end || !indexing->packets->unfinished)
+        spex_recording_problem(indexing->problems,
+                               "%s: at byte %llu of %llu: %s; %llu bytes are left out",
+                               indexing->path, (unsigned long long)indexing->offset,
+                               (unsigned long long)indexing->size, fault,
+                               (unsigned long long)((uint64_t)next - indexing->offset));
     indexing->offset = (uint64_t)next;
     return 0;
 }
@@ -153,8 +158,7 @@ static int packet_index(struct indexing *indexing) {
     ssize_t got = read_some(indexing->fd, &head, sizeof(head), indexing->offset);
     if (got < 0)
         return (int)got;
-    const char *fault =
-        (size_t)got < sizeof(head) ? "the last packet is cut off" : head_fault(indexing, &head);
+    const char *fault = (size_t)got < sizeof(head) ? cut_off : head_fault(indexing, &head);
     if (fault)
         return skip_damage(indexing, fault);
     number_check(indexing, &head);

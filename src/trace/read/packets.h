@@ -5,6 +5,7 @@
 #ifndef SPEX_TRACE_READ_PACKETS_H
 #define SPEX_TRACE_READ_PACKETS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,8 @@ struct spex_packet_place {
 struct spex_packet_places {
     struct spex_packet_place *list;
     size_t count, room;
+    /* The trace has no end, as its journal tells: it may end within a packet. */
+    bool unfinished;
 };
 
 /* Appends the packets of a file whose trace has this uuid. *discarded: as its last packet tells. A

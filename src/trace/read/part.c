@@ -204,6 +204,26 @@ static struct spex_profile_row row_make(const struct spex_journal *journal,
     return row;
 }
 
+/* Where no profile tells the places that name values of snapshots, as a program that was killed early
+ * wrote none, the journal's sites do. */
+static int sites_complete(struct spex_profile *profile, const struct spex_journal *journal) {
+    struct spex_profile_site *sites =
+        profile->site_count ? profile->sites
+                            : realloc(profile->sites, (journal->site_count + 1) * sizeof(*sites));
+    if (!sites)
+        return -ENOMEM;
+    profile->sites = sites;
+    for (size_t s = 0; !profile->site_count && s < journal->site_count; s++) {
+        const struct spex_stream_site *from = &journal->sites[s];
+        sites[s] = (struct spex_profile_site){
+            .index = from->index, .probe_id = from->probe_id, .probe_type = from->probe_type};
+        snprintf(sites[s].parameters, sizeof(sites[s].parameters), "%.*s",
+                 (int)sizeof(from->parameters), from->parameters);
+    }
+    profile->site_count = profile->site_count ? profile->site_count : journal->site_count;
+    return 0;
+}
+
 /* Adds rows for probes that have records and no row. */
 static int rows_complete(struct one *one, const struct spex_journal *journal, double seconds) {
     struct spex_profile *profile = &one->profile;
@@ -345,7 +365,8 @@ static int one_finish(struct spex_part *part, size_t process) {
         whole->produced = records > whole->produced ? records : whole->produced;
     }
     rows_filter(&one->profile, &of->journal);
-    err = rows_complete(one, &of->journal, seconds);
+    err = sites_complete(&one->profile, &of->journal);
+    err = err ? err : rows_complete(one, &of->journal, seconds);
     double more = lost_at_the_end(&of->journal, part->from, part->to);
     for (size_t r = 0; !err && r < one->profile.row_count; r++) {
         row_fill(one, &one->profile.rows[r]);

@@ -101,6 +101,7 @@ static int files_add(struct reader *reader, size_t process, struct spex_recordin
         reader->files[number] = (struct spex_recording_file){
             .path = folder->files[f], .journal = &into->journal, .process = (uint32_t)process};
         folder->files[f] = NULL;
+        reader->packets.unfinished = !into->journal.finished;
         err = spex_packets_index(reader->files[number].path, folder->uuid, number, &reader->packets,
                                  &discarded, &reader->seen.problems, error);
         into->discarded += discarded;

@@ -12,7 +12,7 @@
 #include <spex/record.h>
 
 #include "kernels/kernel_paths.h"
-#include "site/selection/selection.h"
+#include "site/selection.h"
 #include "trace/read/journal.h"
 #include "trace/read/problems.h"
 

@@ -17,7 +17,7 @@
 #include "text/printable.h"
 #include "text/waits.h"
 
-/* Who was asked to end has so long. */
+/* Time that a child has to end when it is asked to. */
 #define GRACE_NS 5000000000ull
 
 /* Read at once, so that others have their turn. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the server shows beside programs that run: what of it is new is asked for.
 
-import { clock } from "./charts.js";
+import { clock, moment } from "./charts.js";
 import * as data from "./data.js";
 import { byId, element, row, say } from "./elements.js";
 import * as exploration from "./exploration.js";
@@ -98,7 +98,7 @@ function traceRow({ name, bytes: size, modified }) {
   const cell = document.createDocumentFragment();
   cell.append(button, ...buttons(name));
   button.addEventListener("click", () => download(button, name));
-  return row(shown, [cell, bytes(size), new Date(modified * 1000).toLocaleString()], ["", "number", ""]);
+  return row(shown, [cell, bytes(size), moment(modified * 1000)], ["", "number", ""]);
 }
 
 function takeTraces({ traces, left_out: left, formats }) {

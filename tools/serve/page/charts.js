@@ -9,8 +9,12 @@ const { echarts } = window;
 
 export const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-const timeOfDay = new Intl.DateTimeFormat([], { timeStyle: "medium", hourCycle: "h23" });
-export const clock = time => timeOfDay.format(time);
+// Times of this machine, in the same form whatever the browser's language is: "2026-11-30 21:07:09", and its last part.
+const digits = (number, count = 2) => String(number).padStart(count, "0");
+const partsOf = at => [[digits(at.getFullYear(), 4), digits(at.getMonth() + 1), digits(at.getDate())].join("-"),
+  [at.getHours(), at.getMinutes(), at.getSeconds()].map(part => digits(part)).join(":")];
+export const moment = time => partsOf(new Date(time)).join(" ");
+export const clock = time => partsOf(new Date(time))[1];
 
 // Calls draw(chart) whenever the result is called and the chart is in sight, and when it comes into sight. Of several crossings
 // that are told at once the last one counts.

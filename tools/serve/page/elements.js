@@ -10,8 +10,14 @@ export function element(name, text, attributes = {}) {
   return made;
 }
 
+// A text that is there is changed in its place, which is drawn for less than a new one.
 export function say(where, text) {
-  if (where.textContent !== text) where.textContent = text;
+  const { firstChild: first } = where;
+  if (first instanceof Text && !first.nextSibling) {
+    if (first.data !== text) first.data = text;
+  } else if (where.textContent !== text) {
+    where.textContent = text;
+  }
 }
 
 // A figure with its interval below it.
@@ -26,6 +32,18 @@ export function tile(name, value, note) {
   const made = element("div", "");
   made.append(element("dt", name), element("dd", value), ...(note ? [element("dd", note, { class: "note" })] : []));
   return made;
+}
+
+// Puts tiles in the place of others; those that are alike are kept, and their texts changed.
+export function replaceTiles(where, made) {
+  const alike = (one, other) => one.className === other.className && one.children.length === other.children.length;
+  for (const [n, next] of made.entries()) {
+    const old = where.children[n];
+    if (!old) where.append(next);
+    else if (old.className || !alike(old, next)) old.replaceWith(next);
+    else for (const [c, child] of [...next.children].entries()) say(old.children[c], child.textContent);
+  }
+  while (where.children.length > made.length) where.lastElementChild.remove();
 }
 
 // A tile of several parts, none of which is broken where there is room for it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How a fleet is, how it has been, and what it has measured, as `spex fleet history --json` tells it.
 
-import { chart, clock, common, style, timeAxis } from "./charts.js";
+import { chart, clock, common, moment, style, timeAxis } from "./charts.js";
 import { amount, number, percent, range, seconds } from "./data.js";
 import { byId, fillTable, row, say, tile } from "./elements.js";
 
@@ -10,7 +10,6 @@ const probeKinds = ["", ...Array(5).fill("number"), "", ...Array(3).fill("number
 let told = null, redraws = null;
 
 const perSecond = value => `${number(value)}/s`;
-const day = new Intl.DateTimeFormat([], { dateStyle: "short", timeStyle: "medium", hourCycle: "h23" });
 
 function figure(values, name) {
   if (!values) return "–";
@@ -100,7 +99,7 @@ function instanceRow(one) {
 }
 
 function decisionRow({ time, text }) {
-  return row(day.format(1000 * time), [text.replace(/^\d+ s: /, "")], "why");
+  return row(moment(1000 * time), [text.replace(/^\d+ s: /, "")], "why");
 }
 
 function showNow() {
@@ -129,7 +128,7 @@ function rows(probe, mixed, on) {
 
 function sayState() {
   const { probes, status } = told, parts = [];
-  if (status?.policy) parts.push(`Policy ${status.policy}, as of ${day.format(1000 * status.written)}`);
+  if (status?.policy) parts.push(`Policy ${status.policy}, as of ${moment(1000 * status.written)}`);
   parts.push(probes.length ? `${probes.length} ${probes.length === 1 ? "probe" : "probes"}` : "nothing was measured yet");
   say(byId("fleet-state"), parts.join("; "));
 }

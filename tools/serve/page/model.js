@@ -2,6 +2,8 @@
 // The probes of the process that is followed, and what is known of them over time: the last two minutes in full, the last hour
 // in few points, and the probe that was chosen in full for the last hour.
 
+import { number } from "./data.js";
+
 const recentMost = 120, briefMost = 900, detailMost = 3600;
 
 export const shown = { process: 0, program: "", programs: [], probes: new Map(), providers: new Set(), totals: [], lost: 0,
@@ -38,6 +40,8 @@ export const heldShare = probe => {
 export const isHeld = probe => heldShare(probe) > 0.01;
 export const isSelected = probe => probe.on || isHeld(probe);
 
+export const rateText = point => ((point?.least ?? null) === null ? number(point?.rate) : `≥ ${number(point.least)}`);
+
 const quantiles = ["p50", "p90", "p99"];
 
 function valueOf(from) {
@@ -47,15 +51,17 @@ function valueOf(from) {
   return value;
 }
 
-function makePoint({ time, seconds, rate, margin, overhead, lost, values, buckets }) {
+// `least`: what the rate is at least, where more is not known.
+function makePoint({ time, seconds, rate, least = null, margin, overhead, lost, values, buckets }) {
   const known = margin !== null && margin !== undefined && rate !== null;
-  return { time, seconds, rate, rateLow: known ? Math.max(rate - margin, 0) : null, rateHigh: known ? rate + margin : null,
+  return { time, seconds, rate, least, rateLow: known ? Math.max(rate - margin, 0) : null, rateHigh: known ? rate + margin : null,
     overhead, lost, values, buckets };
 }
 
 function pointOf(figures, time, seconds, programSeconds) {
   const { first, counts } = figures.histogram ?? { counts: [] };
-  return makePoint({ time, seconds, rate: figures.rate ?? null, margin: figures.count_margin === null ? null : figures.count_margin / seconds,
+  const bound = figures.rate_at_least;
+  return makePoint({ time, seconds, rate: bound ? null : figures.rate ?? null, least: bound ? figures.rate : null, margin: figures.count_margin === null ? null : figures.count_margin / seconds,
     overhead: programSeconds > 0 ? figures.overhead_seconds / programSeconds : null, lost: figures.lost ?? 0,
     values: figures.values.map(valueOf), buckets: counts.flatMap((count, n) => (count > 0 ? [[first + n, count / seconds]] : [])) });
 }

@@ -5,9 +5,9 @@
 import * as beside from "./beside.js";
 import * as charts from "./charts.js";
 import * as data from "./data.js";
-import { byId, element, listTile, row, say, tile } from "./elements.js";
+import { byId, element, listTile, replaceTiles, row, say, tile } from "./elements.js";
 import * as exemplars from "./exemplars.js";
-import { called, chosen, isSelected, pointsOf, probeOf, shown, takeDetail, takeHistory, takeInterval, unitOf, valuesOf } from "./model.js";
+import { called, chosen, isSelected, pointsOf, probeOf, rateText, shown, takeDetail, takeHistory, takeInterval, unitOf, valuesOf } from "./model.js";
 import * as overview from "./overview.js";
 import * as signs from "./signs.js";
 import * as table from "./table.js";
@@ -190,13 +190,13 @@ function renderTiles(interval) {
   const { figures, budget, selection, leased, lease_seconds: left } = interval;
   const probes = [...shown.probes.values()], on = probes.filter(isSelected).length;
   const { records } = figures, length = figures.seconds || 1;
-  byId("tiles").replaceChildren(
+  replaceTiles(byId("tiles"), [
     tile("Probes on", `${on} of ${probes.length}`, selection ? `selected: ${selection}` : "nothing is selected"),
     ...(leased ? [listTile("Leased", leased.split(/(?<=,)/), `for ${seconds(Math.ceil(left))}`)] : []),
     overheadTile(interval),
     tile("Budget", budget > 0 ? percent(budget) : "none", budget > 0 ? "of the program's CPU time" : "set one below"),
     tile("Records", `${number(records.produced / length)}/s`, `${number(records.consumed / length)}/s in the figures`),
-    tile("Lost records", number(records.lost), `${number(shown.lost)} since this page follows the process`));
+    tile("Lost records", number(records.lost), `${number(shown.lost)} since this page follows the process`)]);
 }
 
 let redraws = null;
@@ -220,7 +220,7 @@ function renderValues(probe) {
 function numbersRow(point, unit, value) {
   const write = figure => amount(figure, unit), first = point.values[value] ?? {};
   const most = point.buckets.reduce((a, b) => (b[1] > (a?.[1] ?? 0) ? b : a), null);
-  return row(charts.clock(point.time), [[number(point.rate), range(point.rateLow, point.rateHigh, number)],
+  return row(charts.clock(point.time), [[rateText(point), range(point.rateLow, point.rateHigh, number)],
     ...["p50", "p90", "p99"].map(name => [write(first[name]), range(first[`${name}Low`], first[`${name}High`], write)]),
     most ? `${data.bound(most[0] - 1)} to ${data.bound(most[0])}` : "–"], "number");
 }

@@ -4,7 +4,7 @@
 import { amount, number, percent, range, small } from "./data.js";
 import { byId, element, say } from "./elements.js";
 import { isOdd } from "./overview.js";
-import { called, heldShare, isHeld, isSelected, shown, unitOf, valuesOf } from "./model.js";
+import { called, heldShare, isHeld, isSelected, rateText, shown, unitOf, valuesOf } from "./model.js";
 import { span } from "./view.js";
 
 const orderFor = 3000, groupedFrom = 12, sparkWidth = 110, sparkHeight = 22;
@@ -19,7 +19,7 @@ let asked = "", laidOut = "";
 const lastPoint = probe => (isSelected(probe) ? probe.recent.at(-1) : null);
 const value = (probe, name) => lastPoint(probe)?.values[0]?.[name] ?? -1;
 const keys = {
-  name: probe => called(probe.about), type: probe => probe.about.type, state: probe => stateOf(probe), rate: probe => lastPoint(probe)?.rate ?? -1,
+  name: probe => called(probe.about), type: probe => probe.about.type, state: probe => stateOf(probe), rate: probe => lastPoint(probe)?.rate ?? lastPoint(probe)?.least ?? -1,
   p50: probe => value(probe, "p50"), p99: probe => value(probe, "p99"), cost: probe => lastPoint(probe)?.overhead ?? -1,
   lost: probe => lastPoint(probe)?.lost ?? -1, why: probe => whyOf(probe) };
 
@@ -47,7 +47,13 @@ function margin(figure, low, high) {
 function fill(cell, text, beside, title) {
   if (cell.dataset.text === text + beside) return;
   cell.dataset.text = text + beside;
-  cell.replaceChildren(text, ...(beside ? [element("span", beside, { class: "beside" })] : []));
+  const { firstChild: first, lastChild: last } = cell;
+  if (first && (first === last) === !beside) {
+    first.data = text;
+    if (beside) say(last, beside);
+  } else {
+    cell.replaceChildren(text, ...(beside ? [element("span", beside, { class: "beside" })] : []));
+  }
   cell.title = title ? `95 %: ${title}` : "";
 }
 
@@ -114,11 +120,12 @@ function makeRow(probe) {
 
 function renderFigures(probe, { rate, p50, p99, cost, lost, spark }) {
   const point = lastPoint(probe), first = point?.values[0], unit = unitOf(probe), write = figure => amount(figure, unit);
-  fill(rate, number(point?.rate), margin(point?.rate, point?.rateLow, point?.rateHigh), range(point?.rateLow, point?.rateHigh, number));
+  fill(rate, rateText(point), margin(point?.rate, point?.rateLow, point?.rateHigh), range(point?.rateLow, point?.rateHigh, number));
   for (const [cell, name] of [[p50, "p50"], [p99, "p99"]])
     fill(cell, write(first?.[name]), margin(first?.[name], first?.[`${name}Low`], first?.[`${name}High`]), range(first?.[`${name}Low`], first?.[`${name}High`], write));
   say(cost, point ? small(point.overhead ?? NaN) : "–");
-  cost.style.setProperty("--part", `${(100 * (point?.overhead ?? 0)) / dearest}%`);
+  const part = `${Math.round((100 * (point?.overhead ?? 0)) / dearest)}%`;
+  if (cost.dataset.part !== part) cost.style.setProperty("--part", (cost.dataset.part = part));
   say(lost, point ? number(point.lost) : "–");
   lost.classList.toggle("bad", point?.lost > 0);
   const [from, to] = span(), pixel = (to - from) / sparkWidth, drawn = `${pixel} ${Math.floor(to / pixel)}`;
@@ -184,10 +191,11 @@ function groupHead(name, probes) {
   return row;
 }
 
-// Rows are put in order every few seconds, and not under somebody's pointer or focus.
+// Rows are put in order when there are figures first, and then every few seconds, not under somebody's pointer or focus.
 function orderRows(probes, now) {
   const table = byId("table"), busy = table.matches(":hover") || table.querySelector("tbody :focus");
-  const known = probes.map(probe => probe.key).sort().join("\n") + JSON.stringify(sort) + byId("grouped").checked + [...closed].join();
+  const known = probes.map(probe => probe.key).sort().join("\n") + JSON.stringify(sort) + byId("grouped").checked + [...closed].join()
+    + (shown.interval !== null);
   if (!now && known === asked && (busy || Date.now() - orderedAt < orderFor)) return;
   asked = known;
   orderedAt = Date.now();
