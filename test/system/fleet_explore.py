@@ -232,6 +232,8 @@ class Classes(Trials):
     def test_trials_are_of_one_class(self):
         self.write(QUICK)
         few, all_cpus = self.few(), self.agent("a")
+        for agent in few, all_cpus:
+            self.until_line(agent, "waits for trials of fleet shop")
         errors = self.ends(self.explorer(QUICK), 1)
         self.assertIn("--class was expected: hosts of 2 classes are there", errors)
         classes = {line.split("hosts ")[1]: line.split("class ")[1][:16] for line in errors.splitlines() if "; hosts " in line}

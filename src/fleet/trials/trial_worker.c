@@ -48,7 +48,7 @@ struct worker {
     bool runs;
     char *result;
     double signed_at, kept, tried;
-    bool was_connected;
+    bool was_connected, was_ready;
     struct spex_error told;
 };
 
@@ -126,6 +126,16 @@ static void worker_close(struct worker *worker) {
     spex_link_close(worker->link);
     spex_circumstances_free(&worker->sign.machine);
     spex_work_place_close(&worker->place);
+}
+
+/* Says once that explorations can find it from now on. */
+static void tell_ready(struct worker *worker) {
+    struct spex_error line = {""};
+    spex_error_set(&line, "host %s waits for trials of fleet %s",
+                   worker->sign.machine.texts[SPEX_ON_HOST], worker->options->fleet);
+    if (!worker->was_ready)
+        worker->options->tell(line.text);
+    worker->was_ready = true;
 }
 
 static void send_sign(struct worker *worker) {
@@ -329,6 +339,8 @@ static int step(struct worker *worker, struct spex_error *error) {
             return err;
         worker->signed_at = now;
         send_sign(worker);
+        if (state)
+            tell_ready(worker);
     }
     take_offers(worker, now);
     if (worker->runs)
