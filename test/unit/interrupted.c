@@ -120,8 +120,11 @@ TEST(handlers_at_the_beginning_of_threads) {
     pthread_sigmask(SIG_UNBLOCK, &usr1, NULL);
     spex_stop();
     struct spex_status now = status_now();
-    assert_int_equal(now.produced - before.produced, (executed + handled) * PLACES_TYPES + own);
+    /* A thread that is interrupted between the rounds of its destructors gets a state again, but no
+     * third one. */
+    assert_int_equal(now.produced - before.produced + now.unrecorded,
+                     (executed + handled) * PLACES_TYPES + own);
     assert_int_equal(now.produced, now.consumed + now.lost);
-    assert_int_equal(now.unrecorded, 0);
+    assert_true(now.unrecorded < now.produced - before.produced);
     assert_true(handled > 0);
 }
