@@ -210,7 +210,8 @@ class Api(Server):
             for values, of_values in zip(whole["values"], of_event[0]["values"]):
                 self.assertEqual((values["name"], values["unit"]), (of_values["name"], of_values["unit"]))
                 for name in "p50", "p99_high":
-                    self.assertAlmostEqual(values[name][0], of_values[name], delta=of_values[name] / 1e5)
+                    # Neither knows a quantile of few executions.
+                    self.assertAlmostEqual(values[name][0], of_values[name], delta=(of_values[name] or 0) / 1e5)
             if probe["type"] == "lat":
                 first, *counts = whole["histograms"][0]
                 histogram = of_event[0]["histogram"]
