@@ -46,7 +46,7 @@ enum spex_probe_type {
 #define SPEX_PERFCNTRS 8
 
 /* SPANs of a process that can be open at one time. */
-#define SPEX_SPANS_OPEN 57344
+#define SPEX_SPANS_OPEN 65536
 
 /* The most values that one record can carry: N in the paper. A library that is built with another
  * number (meson's option max_fields) passes it to programs through pkg-config. */

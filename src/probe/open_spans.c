@@ -19,6 +19,9 @@
 /* A span that is older than a minute may have been left without its END. */
 #define OLD_NS 60000000000u
 
+/* Bytes of the largest page of a system. */
+enum { PAGE_MOST = 65536 };
+
 _Static_assert((int)SPEX_SPAN_BUCKETS *SPEX_SPAN_SLOTS == SPEX_SPANS_OPEN, "as programs are told");
 
 struct spex_open_spans spex_open_spans;
@@ -32,6 +35,16 @@ static uint32_t bucket_second(const struct spex_open_spans *spans, uint64_t hash
     uint32_t first = bucket_first(spans, hash);
     uint32_t other = (uint32_t)(hash * UINT64_C(0xff51afd7ed558ccd) >> 40) & spans->mask;
     return other == first ? first ^ 1 : other;
+}
+
+static void hashed_add(const struct spex_open_spans *spans, uint64_t hash, uint16_t spans_more) {
+    spex_fetch_add_relaxed(&spans->hashed[bucket_first(spans, hash)], spans_more);
+}
+
+/* `span` is gone. */
+static void hashed_subtract(const struct spex_open_spans *spans,
+                            const struct spex_open_span *span) {
+    hashed_add(spans, spex_span_hash(span->probe, span->key), UINT16_MAX);
 }
 
 static struct spex_open_span *slot_at(const struct spex_open_spans *spans, uint32_t bucket,
@@ -81,16 +94,14 @@ static uint64_t bucket_take(struct spex_open_spans *spans, uint32_t bucket, uint
 
 uint64_t spex_open_spans_take(struct spex_open_spans *spans, uint32_t probe, uint64_t key,
                               struct spex_open_span *span) {
-    if (!spans->buckets)
-        return 0;
     uint64_t hash = spex_span_hash(probe, key);
+    if (!spex_open_spans_may_have(spans, hash))
+        return 0;
     uint64_t now = bucket_take(spans, bucket_first(spans, hash), hash, probe, key, span);
-    uint64_t *spilled = &spans->buckets[bucket_first(spans, hash)].spilled;
-    if (SPEX_LIKELY(now || !spex_load_relaxed(spilled)))
-        return now;
-    now = bucket_take(spans, bucket_second(spans, hash), hash, probe, key, span);
+    if (!now)
+        now = bucket_take(spans, bucket_second(spans, hash), hash, probe, key, span);
     if (now)
-        spex_fetch_add_relaxed(spilled, UINT64_MAX);
+        hashed_subtract(spans, span);
     return now;
 }
 
@@ -177,11 +188,8 @@ static void bucket_search(const struct spex_open_spans *spans, uint32_t bucket, 
     }
 }
 
-/* The span that gives up its slot may have been spilled from its first bucket. */
 static void candidate_gone(struct spex_open_spans *spans, const struct candidate *gone) {
-    uint64_t hash = spex_span_hash(gone->span.probe, gone->span.key);
-    if (bucket_first(spans, hash) != gone->bucket)
-        spex_fetch_add_relaxed(&spans->buckets[bucket_first(spans, hash)].spilled, UINT64_MAX);
+    hashed_subtract(spans, &gone->span);
     if (gone->stale)
         return;
     spex_fetch_add_relaxed(&spans->counts[spex_packed_site(gone->span.header)].abandoned, 1);
@@ -201,21 +209,9 @@ static bool put_instead(struct spex_open_spans *spans, uint64_t hash, struct spe
     if (!claimed)
         return false;
     candidate_gone(spans, &best);
-    if (best.bucket != bucket_first(spans, hash))
-        spex_fetch_add_relaxed(&spans->buckets[bucket_first(spans, hash)].spilled, 1);
     bit_set(spans->filled, best.bucket);
     slot_fill(slot_at(spans, best.bucket, best.slot), at, claimed, span);
     return true;
-}
-
-/* `spilled` is added to before the span is there, so that a search that may find it looks. */
-static bool put_spilled(struct spex_open_spans *spans, uint64_t hash, struct spex_open_span *span) {
-    uint64_t *spilled = &spans->buckets[bucket_first(spans, hash)].spilled;
-    spex_fetch_add_relaxed(spilled, 1);
-    if (bucket_put(spans, bucket_second(spans, hash), hash, span))
-        return true;
-    spex_fetch_add_relaxed(spilled, UINT64_MAX);
-    return false;
 }
 
 static unsigned bucket_used(const struct spex_span_bucket *bucket) {
@@ -228,44 +224,60 @@ static unsigned bucket_used(const struct spex_span_bucket *bucket) {
 /* Up to so many spans of a bucket its keys need not look at their second one. */
 enum { FEW = 4 };
 
-/* Whether the span had better spill: its first bucket is fuller than its second one. */
-static bool is_fuller(const struct spex_open_spans *spans, uint64_t hash) {
-    unsigned used = bucket_used(&spans->buckets[bucket_first(spans, hash)]);
-    return used > FEW && bucket_used(&spans->buckets[bucket_second(spans, hash)]) < used;
+/* The bucket that is tried first: the second one, if the first is fuller. */
+static uint32_t bucket_wanted(const struct spex_open_spans *spans, uint64_t hash) {
+    uint32_t first = bucket_first(spans, hash), second = bucket_second(spans, hash);
+    unsigned used = bucket_used(&spans->buckets[first]);
+    return used > FEW && bucket_used(&spans->buckets[second]) < used ? second : first;
 }
 
 bool spex_open_spans_put(struct spex_open_spans *spans, struct spex_open_span *span) {
     if (!spans->buckets)
         return false;
     uint64_t hash = spex_span_hash(span->probe, span->key);
-    bit_set(spans->touched, bucket_first(spans, hash)); /* first, so that its END looks for it */
-    if (is_fuller(spans, hash) && put_spilled(spans, hash, span))
+    uint32_t wanted = bucket_wanted(spans, hash);
+    hashed_add(spans, hash, 1); /* first, so that its END looks for it */
+    if (bucket_put(spans, wanted, hash, span) ||
+        bucket_put(spans, bucket_first(spans, hash) ^ bucket_second(spans, hash) ^ wanted, hash,
+                   span) ||
+        put_instead(spans, hash, span))
         return true;
-    if (bucket_put(spans, bucket_first(spans, hash), hash, span) ||
-        put_spilled(spans, hash, span) || put_instead(spans, hash, span))
-        return true;
+    hashed_subtract(spans, span);
     spex_fetch_add_relaxed(&spans->counts[spex_packed_site(span->header)].refused, 1);
     spex_open_spans_leave(spans, span->probe);
     return false;
 }
 
-static void add_open(const struct spex_open_spans *spans, const struct spex_open_span *span) {
+/* Ends a span that makes no record any more, as its probe has been off: else it would be looked for
+ * until its key comes again. Its END is none without a BEGIN. */
+static bool span_expire(const struct spex_open_spans *spans, uint64_t *at, uint64_t tag,
+                        const struct spex_open_span *span) {
+    spex_open_spans_leave(spans, span->probe);
+    if (!spex_cas_acq_rel(at, &tag, tag & SPEX_SPAN_VERSION)) /* G3 (G4): the slot is read */
+        return false;
+    hashed_subtract(spans, span);
+    return true;
+}
+
+/* Adds a span that is open to those of its probe; false: it makes no record any more. */
+static bool add_open(const struct spex_open_spans *spans, const struct spex_open_span *span) {
     uint32_t site = spex_packed_site(span->header);
     uint32_t since = spex_load_relaxed(&spex_site_switched[site]) - span->switched;
     if (since <= 1)
         spans->open[spex_site_info(site)->probe]++;
+    return since <= 1;
 }
 
 /* A slot that is changed meanwhile counts or not. Returns whether there is one that is not free. */
 static bool bucket_count(const struct spex_open_spans *spans, uint32_t bucket) {
     bool any = false;
     for (unsigned s = 0; s < SPEX_SPAN_SLOTS; s++) {
-        uint64_t tag = spex_load_acquire(&spans->buckets[bucket].tags[s]); /* G2 (G1): the slot */
-        any |= (tag & SPEX_SPAN_STATE) != SPEX_SPAN_FREE;
-        if ((tag & SPEX_SPAN_STATE) != SPEX_SPAN_OPEN)
-            continue;
+        uint64_t *at = &spans->buckets[bucket].tags[s];
+        uint64_t tag = spex_load_acquire(at); /* G2 (G1): the slot */
+        bool is_open = (tag & SPEX_SPAN_STATE) == SPEX_SPAN_OPEN;
         struct spex_open_span span = slot_load(slot_at(spans, bucket, s));
-        add_open(spans, &span);
+        bool gone = is_open && !add_open(spans, &span) && span_expire(spans, at, tag, &span);
+        any |= (tag & SPEX_SPAN_STATE) != SPEX_SPAN_FREE && !gone;
     }
     return any;
 }
@@ -283,7 +295,7 @@ static void word_count(const struct spex_open_spans *spans, uint32_t word) {
     }
 }
 
-void spex_open_spans_count(const struct spex_open_spans *spans) {
+void spex_open_spans_count(struct spex_open_spans *spans) {
     if (!spans->buckets)
         return;
     for (uint32_t i = 0; i < spex_sites_count(); i++)
@@ -307,25 +319,15 @@ struct spex_span_sums spex_open_spans_sums(const struct spex_open_spans *spans, 
     return sums;
 }
 
-static void process_untouch(void) {
-    for (uint32_t word = 0; word <= spex_open_spans.mask / 64; word++)
-        spex_store_relaxed(&spex_open_spans.touched[word], 0);
-}
-
-/* A thread that is on its way through a BEGIN from before puts a span that makes no record. */
-void spex_open_spans_renew(void) {
-    if (spex_open_spans.buckets)
-        spex_sites_while_off(SPEX_SPAN, process_untouch);
-}
-
-/* The parts lie one behind the other: buckets, counts, `open`, `partial`, `touched`, `filled`. */
+/* The parts lie one behind the other: buckets, counts, `open`, `partial`, `filled`, `hashed`. */
 int spex_open_spans_map(struct spex_open_spans *spans, uint32_t buckets) {
     size_t counts_at = buckets * sizeof(struct spex_span_bucket);
     size_t open_at = counts_at + (SPEX_MAX_SITES + 1) * sizeof(struct spex_span_counts);
     size_t partial_at = open_at + (SPEX_MAX_SITES + 1) * sizeof(uint32_t);
-    size_t touched_at = partial_at + UINT16_MAX + 1;
-    size_t filled_at = touched_at + (buckets + 63) / 64 * sizeof(uint64_t);
-    size_t bytes = filled_at + (buckets + 63) / 64 * sizeof(uint64_t);
+    size_t filled_at = partial_at + UINT16_MAX + 1;
+    size_t hashed_at = filled_at + (buckets + 63) / 64 * sizeof(uint64_t);
+    hashed_at += -hashed_at % PAGE_MOST; /* apart from what spex_open_spans_clear gives back */
+    size_t bytes = hashed_at + buckets * sizeof(uint16_t);
     char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
@@ -338,8 +340,8 @@ int spex_open_spans_map(struct spex_open_spans *spans, uint32_t buckets) {
         .counts = (struct spex_span_counts *)(memory + counts_at),
         .open = (uint32_t *)(memory + open_at),
         .partial = (uint8_t *)(memory + partial_at),
-        .touched = (uint64_t *)(memory + touched_at),
         .filled = (uint64_t *)(memory + filled_at),
+        .hashed = (uint16_t *)(memory + hashed_at),
         .mask = buckets - 1,
         .bytes = bytes,
         .since = {.ticks = spex_ticks(), .monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC_RAW)},
@@ -357,9 +359,27 @@ int spex_open_spans_prepare(void) {
     return spex_open_spans.buckets ? 0 : spex_open_spans_map(&spex_open_spans, SPEX_SPAN_BUCKETS);
 }
 
+/* Ends all spans that are open in a bucket. */
+static void bucket_clear(const struct spex_open_spans *spans, uint32_t bucket) {
+    for (unsigned s = 0; s < SPEX_SPAN_SLOTS; s++) {
+        uint64_t *at = &spans->buckets[bucket].tags[s];
+        uint64_t tag = spex_load_acquire(at); /* G2 (G1): the slot */
+        struct spex_open_span span = slot_load(slot_at(spans, bucket, s));
+        if ((tag & SPEX_SPAN_STATE) == SPEX_SPAN_OPEN)
+            span_expire(spans, at, tag, &span);
+    }
+}
+
 /* The table stays mapped, because a thread may be on its way through a probe; a span that it still
- * puts makes no record. In a program with mlockall the advice is refused. */
+ * puts makes no record. So `hashed` goes back by the spans that are there, and keeps its memory. In a
+ * program with mlockall the advice is refused. */
 void spex_open_spans_clear(struct spex_open_spans *spans) {
-    if (spans->buckets && madvise(spans->buckets, spans->bytes, MADV_DONTNEED) != 0)
-        memset(spans->buckets, 0, spans->bytes);
+    if (!spans->buckets)
+        return;
+    size_t bytes = (size_t)((char *)spans->hashed - (char *)spans->buckets);
+    for (uint32_t bucket = 0; bucket <= spans->mask; bucket++)
+        if (spex_load_relaxed(&spans->filled[bucket / 64]) >> bucket % 64 & 1)
+            bucket_clear(spans, bucket);
+    if (madvise(spans->buckets, bytes, MADV_DONTNEED) != 0)
+        memset(spans->buckets, 0, bytes);
 }

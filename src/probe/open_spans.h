@@ -2,11 +2,14 @@
 /* The spans that are open: executions of SPAN probes that are to make a record and whose END has
  * not come. A table of fixed size, keyed by probe and key. What it has no room for is refused.
  *
- *     hash ──► bucket   tag tag tag tag tag tag tag │ spilled      a cache line
- *                       slot slot slot slot slot slot slot         key, probe, BEGIN's site, ticks
+ *     hash ──► bucket   tag tag tag tag tag tag tag tag            a cache line
+ *         │             slot slot slot slot slot slot slot slot    key, probe, BEGIN's site, ticks
+ *         └──► hashed   how many spans have this as their first bucket
  *
  * A key has two buckets (two-choice hashing; Azar et al., "Balanced Allocations"), so that most of
- * the table can be filled. A slot belongs to whoever changes its tag:
+ * the table can be filled. `hashed` is a table of its own, which stays in a cache: where few spans
+ * are recorded, most executions need not look at a bucket. It is added to before a span is there, and
+ * taken from after it is gone, by who takes it. A slot belongs to whoever changes its tag:
  *
  *     free ── claim (CAS) ──► claimed ── publish (release) ──► open ── take (CAS) ──► free
  *
@@ -29,8 +32,8 @@
 #include "base/clock.h"
 #include "ring/record_layout.h"
 
-/* A power of two of buckets, with 7 slots each: SPEX_SPANS_OPEN. */
-enum { SPEX_SPAN_SLOTS = 7, SPEX_SPAN_BUCKETS = 8192 };
+/* A power of two of buckets, with 8 slots each: SPEX_SPANS_OPEN. */
+enum { SPEX_SPAN_SLOTS = 8, SPEX_SPAN_BUCKETS = 8192 };
 
 /* A tag: state 2 bits, version 24, hash 38. */
 enum { SPEX_SPAN_FREE, SPEX_SPAN_CLAIMED, SPEX_SPAN_OPEN };
@@ -53,9 +56,6 @@ struct spex_open_span {
 /* Aligned to a cache line, of which it has five. */
 struct spex_span_bucket {
     uint64_t tags[SPEX_SPAN_SLOTS];
-    /* Spans whose first bucket this is and that stand in their second one: while there is none, a
-     * search ends here. */
-    uint64_t spilled;
     struct spex_open_span slots[SPEX_SPAN_SLOTS];
 } __attribute__((aligned(64)));
 
@@ -89,10 +89,9 @@ struct spex_open_spans {
     uint32_t *open;
     /* By the probe's number, not 0: not each BEGIN has opened a span. */
     uint8_t *partial;
-    /* A bit for each bucket: a span whose first bucket it is may have been put since the last
-     * spex_open_spans_renew. One in 64 bytes of the table, so that it stays in a cache: where few
-     * spans are recorded, most executions need not look at a bucket. */
-    uint64_t *touched;
+    /* By bucket: spans whose first bucket it is. Too high where a thread is gone (fork) that was
+     * putting one, never too low. */
+    uint16_t *hashed;
     /* A bit for each bucket: it may have had a span since the last spex_open_spans_count. */
     uint64_t *filled;
     uint32_t mask;
@@ -115,13 +114,9 @@ void spex_open_spans_unmap(struct spex_open_spans *spans);
  * time. */
 int spex_open_spans_prepare(void);
 
-/* Empties the table, and gives its memory back. With all SPAN sites off, or in the child of a
- * fork. */
+/* Empties the table, and gives most of its memory back. With all SPAN sites off, or in the child of
+ * a fork. */
 void spex_open_spans_clear(struct spex_open_spans *spans);
-
-/* Forgets which buckets of the process's table were used, if no SPAN is on: then no span in it makes
- * a record. Takes the registry's lock. */
-void spex_open_spans_renew(void);
 
 /* Opens a span; sets span->begin, as late as possible. The key must have been taken before. Returns
  * false, and counts it, when there is no room. */
@@ -133,23 +128,10 @@ static inline uint64_t spex_span_hash(uint32_t probe, uint64_t key) {
     return x ^ x >> 32;
 }
 
-/* Whether a span with this first bucket may have been put. Relaxed: an END comes after its BEGIN, by
- * whatever the program orders them. */
-static inline bool spex_open_spans_touched(const struct spex_open_spans *spans, uint32_t bucket) {
-    return spex_load_relaxed(&spans->touched[bucket / 64]) >> bucket % 64 & 1;
-}
-
-/* Returns whether the span may be open: there is one whose first bucket is the same. Most executions
- * get their answer here where few are recorded: then most buckets are empty. */
+/* Returns whether the span may be open: there is one whose first bucket is the same. Without a table
+ * there is none. Relaxed: an END comes after its BEGIN, by whatever the program orders them. */
 static inline bool spex_open_spans_may_have(const struct spex_open_spans *spans, uint64_t hash) {
-    uint64_t states = 0;
-    if (!spans->buckets || !spex_open_spans_touched(spans, (uint32_t)hash & spans->mask))
-        return false;
-    const struct spex_span_bucket *bucket = &spans->buckets[hash & spans->mask];
-#pragma GCC unroll 7
-    for (unsigned s = 0; s < SPEX_SPAN_SLOTS; s++)
-        states |= spex_load_relaxed(&bucket->tags[s]);
-    return (states & SPEX_SPAN_STATE) | spex_load_relaxed(&bucket->spilled);
+    return SPEX_LIKELY(spans->buckets) && spex_load_relaxed(&spans->hashed[hash & spans->mask]);
 }
 
 /* Ends the span with this key: copies it to *span, and returns its end in ticks, read as early as
@@ -157,9 +139,10 @@ static inline bool spex_open_spans_may_have(const struct spex_open_spans *spans,
 uint64_t spex_open_spans_take(struct spex_open_spans *spans, uint32_t probe, uint64_t key,
                               struct spex_open_span *span);
 
-/* Notes that a BEGIN of the probe opens no span; once, so that threads share the cache line. */
+/* Notes that a BEGIN of the probe opens no span; once, so that threads share the cache line. The
+ * table is there. */
 static inline void spex_open_spans_leave(const struct spex_open_spans *spans, uint32_t probe) {
-    if (spans->buckets && SPEX_UNLIKELY(!spex_load_relaxed(&spans->partial[probe])))
+    if (SPEX_UNLIKELY(!spex_load_relaxed(&spans->partial[probe])))
         spex_store_relaxed(&spans->partial[probe], 1);
 }
 
@@ -167,8 +150,9 @@ static inline void spex_open_spans_leave(const struct spex_open_spans *spans, ui
 bool spex_open_span_counts(const struct spex_open_span *span);
 
 /* Counts the spans of all probes that are open and count, also of a probe that has been switched off
- * since and not on again. Reads what has had spans since the last count. One caller at a time. */
-void spex_open_spans_count(const struct spex_open_spans *spans);
+ * since and not on again. Ends the others. Reads what has had spans since the last count. One caller
+ * at a time. */
+void spex_open_spans_count(struct spex_open_spans *spans);
 
 /* Returns the sums of the probe whose first site is `first`; what is open is of the last
  * spex_open_spans_count. */

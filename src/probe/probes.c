@@ -69,9 +69,13 @@ void spex_span_begin(struct spex_site *site, uint32_t weight, uint64_t key) {
     spex_record_span_begin(&spex_open_spans, site, weight, key);
 }
 
-/* The acquire makes the rings and the table visible, as that of spex_sample does at BEGIN. */
+/* The acquire makes the rings and the table visible, as that of spex_sample does at BEGIN. A site that
+ * is called here has been off until now: the span's BEGIN has opened nothing. */
 void spex_span_end(struct spex_site *site, uint64_t key) {
-    if (spex_site_control_acquire(site))
+    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
+    if (SPEX_UNLIKELY(control == SPEX_CONTROL_CALLED))
+        spex_site_answer_call(site);
+    else if (control)
         spex_record_span_end(&spex_rings, &spex_open_spans, site, key);
 }
 

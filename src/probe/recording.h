@@ -291,14 +291,14 @@ static inline void spex_record_span_begin(struct spex_open_spans *spans,
     if (SPEX_UNLIKELY(sampled & SPEX_CONTROL_PERIOD_MASK) ||
         SPEX_UNLIKELY(spex_open_spans_may_have(spans, spex_span_hash(probe, key))))
         spex_span_open(spans, site, sampled, key);
-    else
+    else if (SPEX_LIKELY(spans->buckets))
         spex_open_spans_leave(spans, probe);
 }
 
-/* An END without a BEGIN, if each BEGIN of the probe has opened a span. */
+/* An END without a BEGIN, if each BEGIN of the probe has opened a span. The table is there. */
 static inline void spex_span_unmatched(struct spex_open_spans *spans, const struct spex_site *site,
                                        uint32_t probe) {
-    if (spans->buckets && SPEX_UNLIKELY(!spex_load_relaxed(&spans->partial[probe])))
+    if (SPEX_UNLIKELY(!spex_load_relaxed(&spans->partial[probe])))
         spex_fetch_add_relaxed(&spans->counts[site->index].unmatched, 1);
 }
 
@@ -310,6 +310,8 @@ static inline void spex_record_span_end(const struct spex_rings *rings,
                                         struct spex_open_spans *spans, const struct spex_site *site,
                                         uint64_t key) {
     uint32_t probe = spex_load_relaxed(&site->probe_id);
+    if (SPEX_UNLIKELY(!spans->buckets))
+        return;
     if (SPEX_UNLIKELY(spex_open_spans_may_have(spans, spex_span_hash(probe, key))))
         spex_span_close(rings, spans, site, key);
     else

@@ -5,7 +5,6 @@
 
 #include "collect/collector.h"
 #include "collect/metrics.h"
-#include "probe/open_spans.h"
 #include "rate/groups.h"
 #include "rate/plan.h"
 #include "ring/doorbell.h"
@@ -26,8 +25,6 @@ static void slice_begin(struct spex_snapshot *snapshot, const struct spex_rate *
     const struct spex_rate_known *known = spex_rate_known(rate, of);
     bool sliced = known->state == SPEX_RATE_SLICED;
     spex_snapshot_note_slice(snapshot, rate, of->index);
-    if (spex_site_info(of->index)->probe_type == SPEX_SPAN)
-        spex_open_spans_renew();
     slice_weigh(of->index, sliced ? 1 + known->off / fmax(rate->slices.length, 1e-9) : 1);
 }
 

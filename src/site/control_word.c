@@ -76,7 +76,7 @@ static void site_set_control(struct spex_site_info *info, uint32_t control) {
     /* clang-format off */
     spex_store_release(&info->site->control,
                        control /* P2 (P1, P1 in registry.h, P1 in x86_64.h, P1 in aarch64.h,
-                                      P1 in region.h) */);
+                                      P1 in region.h, P1 in probes.c) */);
     /* clang-format on */
 }
 

@@ -509,18 +509,6 @@ void spex_probe_throttle(uint32_t first, uint32_t period) {
     spex_lock_give(&spex_registry.lock);
 }
 
-void spex_sites_while_off(uint32_t type, void (*function)(void)) {
-    bool on = false;
-    spex_lock_take(&spex_registry.lock);
-    for (uint32_t i = 0; i < spex_registry.count && !on; i++) {
-        const struct spex_site_info *info = spex_registry_info(i);
-        on = info->probe_type == type && info->site && spex_load_relaxed(&info->site->control);
-    }
-    if (!on)
-        function();
-    spex_lock_give(&spex_registry.lock);
-}
-
 void spex_sites_prepare_types(bool (*prepare_type)(uint32_t type, unsigned detail)) {
     spex_registry.prepare_type = prepare_type;
 }

@@ -64,9 +64,6 @@ uint32_t spex_probe_group(uint32_t index);
  * (site_info.h). Holds until the next call, or until the selection switches the site off. */
 void spex_probe_throttle(uint32_t first, uint32_t period);
 
-/* Calls the function if no site of the type is on; none goes on meanwhile. */
-void spex_sites_while_off(uint32_t type, void (*function)(void));
-
 /* Returns the properties of a site by which selections match it. */
 static inline struct spex_selection_probe spex_site_selected_by(const struct spex_site_info *info) {
     return (struct spex_selection_probe){

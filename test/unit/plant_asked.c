@@ -121,9 +121,6 @@ int spex_cost_get(uint32_t type, struct spex_cost *cost) {
     return 0;
 }
 
-void spex_open_spans_renew(void) {
-}
-
 void spex_metrics_slice(uint32_t first, double scale) {
     (void)first;
     (void)scale;
