@@ -259,13 +259,14 @@ static bool span_expire(const struct spex_open_spans *spans, uint64_t *at, uint6
     return true;
 }
 
-/* Adds a span that is open to those of its probe; false: it makes no record any more. */
-static bool add_open(const struct spex_open_spans *spans, const struct spex_open_span *span) {
+/* Adds a span that is open to those of its probe, or ends it; false: it has ended. */
+static bool span_count(const struct spex_open_spans *spans, uint64_t *at, uint64_t tag,
+                       const struct spex_open_span *span) {
     uint32_t site = spex_packed_site(span->header);
-    uint32_t since = spex_load_relaxed(&spex_site_switched[site]) - span->switched;
-    if (since <= 1)
-        spans->open[spex_site_info(site)->probe]++;
-    return since <= 1;
+    if (spex_load_relaxed(&spex_site_switched[site]) - span->switched > 1)
+        return !span_expire(spans, at, tag, span);
+    spans->open[spex_site_info(site)->probe]++;
+    return true;
 }
 
 /* A slot that is changed meanwhile counts or not. Returns whether there is one that is not free. */
@@ -274,10 +275,12 @@ static bool bucket_count(const struct spex_open_spans *spans, uint32_t bucket) {
     for (unsigned s = 0; s < SPEX_SPAN_SLOTS; s++) {
         uint64_t *at = &spans->buckets[bucket].tags[s];
         uint64_t tag = spex_load_acquire(at); /* G2 (G1): the slot */
-        bool is_open = (tag & SPEX_SPAN_STATE) == SPEX_SPAN_OPEN;
-        struct spex_open_span span = slot_load(slot_at(spans, bucket, s));
-        bool gone = is_open && !add_open(spans, &span) && span_expire(spans, at, tag, &span);
-        any |= (tag & SPEX_SPAN_STATE) != SPEX_SPAN_FREE && !gone;
+        bool is_used = (tag & SPEX_SPAN_STATE) != SPEX_SPAN_FREE;
+        if ((tag & SPEX_SPAN_STATE) == SPEX_SPAN_OPEN) {
+            struct spex_open_span span = slot_load(slot_at(spans, bucket, s));
+            is_used = span_count(spans, at, tag, &span);
+        }
+        any |= is_used;
     }
     return any;
 }
@@ -364,9 +367,10 @@ static void bucket_clear(const struct spex_open_spans *spans, uint32_t bucket) {
     for (unsigned s = 0; s < SPEX_SPAN_SLOTS; s++) {
         uint64_t *at = &spans->buckets[bucket].tags[s];
         uint64_t tag = spex_load_acquire(at); /* G2 (G1): the slot */
+        if ((tag & SPEX_SPAN_STATE) != SPEX_SPAN_OPEN)
+            continue;
         struct spex_open_span span = slot_load(slot_at(spans, bucket, s));
-        if ((tag & SPEX_SPAN_STATE) == SPEX_SPAN_OPEN)
-            span_expire(spans, at, tag, &span);
+        span_expire(spans, at, tag, &span);
     }
 }
 
