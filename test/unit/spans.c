@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 
+#include <spex/atomic.h>
 #include <spex/probe.h>
 #include <spex/spex.h>
 
@@ -34,11 +35,15 @@ ALONE other_end(uint64_t key) {
     SPEX_SPAN_END(OTHER, key);
 }
 
-static void start(const char *probes) {
+static void start_again(const char *probes) {
     const struct spex_options options = {
         .size = sizeof(options), .probes = probes, .out = "/dev/null", .ring_records = 65536};
-    seen_start();
     assert_int_equal(spex_start(&options), 0);
+}
+
+static void start(const char *probes) {
+    seen_start();
+    start_again(probes);
 }
 
 static const struct spex_site_info *first_of(uint16_t probe_id) {
@@ -95,7 +100,7 @@ TEST(a_span_ends_in_another_thread) {
 static uint64_t hashed_spans(void) {
     uint64_t hashed = 0;
     for (uint32_t b = 0; b < SPEX_SPAN_BUCKETS; b++)
-        hashed += spex_open_spans.hashed[b];
+        hashed += spex_load_relaxed(&spex_open_spans.hashed[b]);
     return hashed;
 }
 
@@ -118,6 +123,47 @@ TEST(spans_from_before_a_probe_was_off_expire) {
     assert_int_equal(hashed_spans(), 0);
     spex_stop();
     assert_int_equal(seen_count, 1);
+}
+
+static void look_away(const struct spex_record *record, void *context) {
+    (void)record;
+    (void)context;
+}
+
+static bool switching;
+
+/* Few keys, which other threads begin and end as well. */
+static void *begin_and_end(void *arg) {
+    uint64_t random = (uint64_t)(uintptr_t)arg;
+    while (spex_load_relaxed(&switching)) {
+        request_begin(random_below(&random, 64));
+        request_end(random_below(&random, 64));
+    }
+    return NULL;
+}
+
+/* While a probe is switched and spans are counted and expire, none is taken twice or forgotten. */
+TEST(spans_of_threads_expire_once) {
+    enum { THREADS = 3, TURNS = 300 };
+    pthread_t threads[THREADS];
+    capture_start(look_away, NULL);
+    start_again("spans.request");
+    spex_store_relaxed(&switching, true);
+    for (uintptr_t t = 0; t < THREADS; t++)
+        assert_int_equal(pthread_create(&threads[t], NULL, begin_and_end, (void *)(t + 1)), 0);
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        assert_true(spex_set(turn % 2 ? "spans.request" : "off") >= 0);
+        sums();
+        assert_in_range(hashed_spans(), 0, 64 + THREADS);
+    }
+    spex_store_relaxed(&switching, false);
+    for (unsigned t = 0; t < THREADS; t++)
+        pthread_join(threads[t], NULL);
+    assert_int_equal(spex_set("off"), 0);
+    assert_true(spex_set("spans.request") > 0);
+    assert_sums(0, sums().counts.abandoned, sums().counts.unmatched, 0);
+    assert_int_equal(hashed_spans(), 0);
+    spex_stop();
 }
 
 /* A stop gives the memory back, and leaves nothing to look for. */
